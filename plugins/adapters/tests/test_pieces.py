@@ -213,7 +213,7 @@ class Captain(WholeTeam):
         return Decision(text=reply.text)
 
     def think(self, turn: Turn, advice: str = "") -> Thinking[Decision]:
-        raise NotImplementedError
+        return (yield from self._plan([turn]))
 
     def forget(self, episode_key: int) -> None:
         super().forget(episode_key)

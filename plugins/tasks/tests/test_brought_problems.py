@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_problems_are_read_at_any_depth_with_what_their_data_mean(folder: Path) -> None:
-    found = {problem.name: problem for problem in read_problems(str(folder))}
+    found = read_problems(str(folder))
     assert sorted(found) == ["3", "EASY/1", "HARD/diet"]  # no optimum of HARD/2 is known
     assert found["EASY/1"].data == {"Cotton": 30, "Silk": 18}
     assert found["EASY/1"].words.endswith("earned?\nSilk: threads of silk")

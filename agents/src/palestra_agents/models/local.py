@@ -29,6 +29,7 @@ from palestra.agents.models import Ability, Model, Reply, Request, Score, Tokens
 from palestra.llm.kv_cache import cache_name
 from palestra.llm.tokens import read_prompt, token_ids
 
+from palestra_agents.models.lora import version_of_adapter
 from palestra_agents.models.weights import NAME, embedded_model
 
 # threads that wait without spinning: twelve times faster if another process is busy
@@ -114,6 +115,7 @@ class _Weights:
         self.end = _end_tokens(self.net, self.tokenizer)
         self.cache_name = cache_name(self.net)
         self._tuned: Any = None  # the network with its adapters, once there is one
+        self._applied = ""  # the adapter that is applied
         self.decoders: WeakKeyDictionary[LocalModel, _Decoder] = WeakKeyDictionary()
 
     def use(self, adapter: str | None) -> str:
@@ -122,13 +124,14 @@ class _Weights:
         Raises `ModelError` for a folder without an adapter of this model, and `MissingExtra`.
         """
         if not adapter:
-            if self._tuned is not None:
+            if self._applied:
                 self._tuned.base_model.disable_adapter_layers()
+            self._applied = ""
             return ""
         folder = Path(adapter).expanduser().resolve()
-        if not (folder / "adapter_config.json").exists():
-            raise ModelError(f"{adapter} is not a LoRA adapter: no adapter_config.json in it")
-        name = hashlib.sha256(f"{folder} {version_of_files(folder)}".encode()).hexdigest()
+        name = hashlib.sha256(f"{folder} {version_of_adapter(folder)}".encode()).hexdigest()
+        if name == self._applied:
+            return name
         try:
             from peft import PeftModel
         except ImportError as error:
@@ -149,6 +152,7 @@ class _Weights:
         self._tuned.base_model.enable_adapter_layers()
         self._tuned.set_adapter(name)
         self._tuned.eval()
+        self._applied = name
         return name
 
     @cached_property

@@ -24,6 +24,8 @@ from palestra.agents.models import Ability, Model, Reply, Request, Score, Tokens
 from palestra.kernel.errors import UnknownOption
 from palestra.llm.tokens import read_prompt, token_ids
 
+from palestra_agents.models.lora import version_of_adapter
+
 os.environ.setdefault("VLLM_NO_USAGE_STATS", "1")
 os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # the engine lives in this process
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "WARNING")
@@ -227,9 +229,7 @@ class _Engine:
             return None
         if not self.llm.llm_engine.vllm_config.lora_config:
             raise InvalidOption("an adapter needs an engine with enable_lora=true")
-        if not (Path(folder) / "adapter_config.json").exists():
-            raise ModelError(f"{folder} is not a LoRA adapter: no adapter_config.json in it")
-        version = folder, version_of_files(Path(folder))
+        version = folder, version_of_adapter(folder)
         with self._naming:
             if version not in self._adapters:
                 number = len(self._adapters) + 1

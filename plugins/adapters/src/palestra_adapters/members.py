@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
@@ -32,9 +33,9 @@ class Composed(Agent):
     One agent may be several parts; it is reseeded, told and closed once.
     """
 
+    @abstractmethod
     def parts(self) -> Sequence[Agent]:
         """All agents that it is made of, in the order in which they are seeded."""
-        raise NotImplementedError
 
     def reseed(self, seed: int) -> None:
         for number, part in enumerate(_distinct(self.parts())):

@@ -136,6 +136,12 @@ def paid_by_answer(one: Trajectory) -> list[float]:
     ]
 
 
+def returns_from(one: Trajectory) -> list[float]:
+    """What the seat was paid from each answer on."""
+    paid = paid_by_answer(one)
+    return [sum(paid[place:]) for place in range(len(paid))]
+
+
 def imitation_rows(
     played: Sequence[Trajectory], *, keep: int = 1, least: float | None = None
 ) -> Iterator[Row]:

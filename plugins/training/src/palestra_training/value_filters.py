@@ -15,7 +15,14 @@ from palestra import Rng
 from palestra.agents.models import Message
 
 from palestra_training.exchanges import Exchange
-from palestra_training.text_rows import Row, Trajectory, groups_of, paid_by_answer, said
+from palestra_training.text_rows import (
+    Row,
+    Trajectory,
+    groups_of,
+    paid_by_answer,
+    returns_from,
+    said,
+)
 
 if TYPE_CHECKING:
     from palestra_training.value_networks import Critic  # it imports torch
@@ -125,9 +132,8 @@ def best_rows(played: Sequence[Trajectory], *, least: float = 0.0) -> Iterator[R
 def _answers(group: Sequence[Trajectory]) -> Iterator[tuple[Trajectory, int, float]]:
     """Each answer of each rollout, and the return from there on."""
     for one in group:
-        paid = paid_by_answer(one)
-        for place in range(len(paid)):
-            yield one, place, sum(paid[place:])
+        for place, to_go in enumerate(returns_from(one)):
+            yield one, place, to_go
 
 
 def _values(group: Sequence[Trajectory]) -> dict[str, float]:

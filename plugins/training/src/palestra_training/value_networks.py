@@ -22,7 +22,7 @@ from palestra import Rng
 from torch import nn
 
 from palestra_training.exchanges import Exchange
-from palestra_training.text_rows import Trajectory, paid_by_answer
+from palestra_training.text_rows import Trajectory, paid_by_answer, returns_from
 
 FEATURES = 1024
 WIDTH = 64
@@ -80,7 +80,7 @@ def _asked(answer: Exchange) -> str:
 
 def step_values(played: Sequence[Trajectory], *, seed: int = 0) -> list[list[float]]:
     """The value of each position of each rollout, as learned from the rollouts of other folds."""
-    returns = [_to_go(one) for one in played]
+    returns = [returns_from(one) for one in played]
     low = min((min(one) for one in returns), default=0.0)
     high = max((max(one) for one in returns), default=0.0)
     if high <= low or len(played) < 2:
@@ -101,11 +101,6 @@ def step_values(played: Sequence[Trajectory], *, seed: int = 0) -> list[list[flo
                 values = low + (high - low) * torch.sigmoid(net(read[n]))
                 found[n] = values.tolist()
     return found
-
-
-def _to_go(one: Trajectory) -> list[float]:
-    paid = paid_by_answer(one)
-    return [sum(paid[place:]) for place in range(len(paid))]
 
 
 def _by_cross_entropy(read: Sequence[torch.Tensor], shares: torch.Tensor, seed: int) -> Network:

@@ -8,6 +8,7 @@ or as objects with `value` and `definition`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,24 +21,24 @@ PARAMETERS = ("parameters.json", "params.json")
 
 
 class Problem(msgspec.Struct, frozen=True):
-    """A problem: its folder below the one that was named, its words, its data and its optimum."""
+    """The words of a problem, its data by name, and its optimum."""
 
-    name: str
     words: str
     data: dict[str, Any]
     optimum: float
 
 
 @lru_cache(4)
-def read_problems(folder: str) -> tuple[Problem, ...]:
-    """The problems of a folder, by name; those whose solution has no finite objective are left out.
+def read_problems(folder: str) -> Mapping[str, Problem]:
+    """The problems of a folder by the names of theirs, below it.
 
+    Those whose solution has no finite objective are left out.
     Raises `InvalidOption` for a folder without any, and for a file of another form.
     """
-    found = []
+    found: dict[str, Problem] = {}
     for words in sorted(Path(folder).rglob("description.txt")):
         try:
-            problem = _read(Path(folder), words)
+            problem = _read(words)
         except (OSError, TypeError, AttributeError, *UNREADABLE) as error:
             raise InvalidOption(
                 f"data={folder!r}: {words.parent} is not as NLP4LP has it "
@@ -45,16 +46,16 @@ def read_problems(folder: str) -> tuple[Problem, ...]:
                 "with an objective, and perhaps parameters.json"
             ) from error
         if problem is not None:
-            found.append(problem)
+            found[words.parent.relative_to(folder).as_posix()] = problem
     if not found:
         raise InvalidOption(
             f"data={folder!r} holds no problem: a folder with description.txt, and solution.json "
             "whose objective is a number; bring those of NLP4LP"
         )
-    return tuple(found)
+    return found
 
 
-def _read(top: Path, words: Path) -> Problem | None:
+def _read(words: Path) -> Problem | None:
     home = words.parent
     objective = read_json(home / "solution.json", dict[str, Any]).get("objective")
     if not isinstance(objective, int | float) or not math.isfinite(objective):
@@ -67,4 +68,4 @@ def _read(top: Path, words: Path) -> Problem | None:
         data[name] = one["value"] if described else one
         if described and one.get("definition"):
             told.append(f"{name}: {one['definition']}")
-    return Problem(home.relative_to(top).as_posix(), "\n".join(told), data, float(objective))
+    return Problem("\n".join(told), data, float(objective))

@@ -342,7 +342,7 @@ class OptiMUS(TaskGame[ModelState]):
 
     def initial_state(self, seed: int | None = None) -> ModelState:
         rng = Rng.seeded(check_seed(seed))
-        drawn = rng.choice([p.name for p in self.brought] if self.data else sorted(STORIES))
+        drawn = rng.choice(sorted(read_problems(self.data) if self.data else STORIES))
         name: str = drawn if self.story == "any" else self.story
         telling = {"first": 0, "other": 1, "any": rng.below(2)}[self.telling]
         clauses = ("",) * len(self.clause_names(name)) if self.form == "clauses" else ()
@@ -356,13 +356,8 @@ class OptiMUS(TaskGame[ModelState]):
         """Whether problems are the eight stories."""
         return self.story != "composed" and not self.data
 
-    @property
-    def brought(self) -> tuple[Problem, ...]:
-        """The problems of the folder `data`; none without one."""
-        return read_problems(self.data) if self.data else ()
-
     def _brought(self, state: ModelState) -> Problem:
-        return next(problem for problem in self.brought if problem.name == state.story)
+        return read_problems(self.data)[state.story]
 
     def table(self, state: ModelState) -> Data:
         """The data of a state's problem, by name."""

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from palestra import Rng
+from palestra.kernel.rng import threefry
 
 from palestra_tasks.science.causes import Causes, Design
 from palestra_tasks.science.econometrics import Estimate, centred, regress
@@ -39,7 +40,6 @@ NO_DIRECT = 6  # one study in so many has no step from x to y
 CURVE = 1.0  # times the third power of the score, in y
 SPREAD = 0.5  # of what is selected, in its standard deviations
 DRAWN = 2.5  # times as many rows are drawn as are kept of a selection
-ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))  # of Threefry-2x32
 UNKNOWN = "nobody recorded it"
 ROOT = "it depends on nothing else here"
 SELECTED = "only rows in which it came out near its mean are in the data"
@@ -264,28 +264,9 @@ def read_causes(text: str) -> Causes:
 
 def _words(seed: int, stream: int, count: int) -> NDArray[np.uint32]:
     """Uniform words, by the generator of all states, many at once."""
-    x = np.arange(count // 2 + 1, dtype=np.uint32)
-    y = np.zeros_like(x)
-    _encrypt(x, y, seed, stream)
-    return np.concatenate((x, y))[:count]
-
-
-def _encrypt(x: NDArray[np.uint32], y: NDArray[np.uint32], key0: int, key1: int) -> None:
-    """`palestra.kernel.rng.threefry` of counters, in place: half the time, without new arrays."""
-    keys = [np.uint32(key & 0xFFFFFFFF) for key in (key0, key1, key0 ^ key1 ^ 0x1BD11BDA)]
-    spare = np.empty_like(y)
-    x += keys[0]
-    y += keys[1]
-    for block in range(5):
-        for left in ROTATIONS[block % 2]:
-            x += y
-            np.right_shift(y, np.uint32(32 - left), out=spare)
-            np.left_shift(y, np.uint32(left), out=y)
-            y |= spare
-            y ^= x
-        x += keys[(block + 1) % 3]
-        y += keys[(block + 2) % 3]
-        y += np.uint32(block + 1)
+    places = np.arange(count // 2 + 1, dtype=np.uint32)
+    pairs = threefry(seed, stream, places, 0)  # type: ignore[arg-type]
+    return np.concatenate(pairs)[:count]
 
 
 def _noise(seed: int, count: int) -> Array:

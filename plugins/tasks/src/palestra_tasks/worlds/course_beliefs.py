@@ -50,18 +50,9 @@ class Beliefs:
         self, taught: Sequence[int], ways: NDArray[np.int64] | slice = slice(None)
     ) -> Array:
         """The accuracies expected after some orders, by way and skill."""
-        has = (self.signs[0] != 0).astype(np.float64)
-        planes = self.signs[ways] / np.sqrt(has.sum(axis=1))[:, None]
-        orders = np.bincount(np.array(taught, np.int64), minlength=len(has))
-        given = np.array(self.syllabus.known) + BATCH * orders
-        pulls = given * PULL * (1 - 2 * self.noise[ways])
-        seen = given @ has  # examples of each topic
-        weights = np.einsum("ws,wst->wt", pulls, planes) / (seen + RIDGE)
-        spread = FEATURES * seen / (seen + RIDGE) ** 2
-        along = np.einsum("wst,wt->ws", planes, weights)
-        length = np.sqrt((weights**2 + spread) @ has.T)
-        cosine = np.divide(along, length, out=np.zeros_like(along), where=length > 0)
-        right: Array = 1.0 - np.arccos(np.clip(cosine, -1.0, 1.0)) / np.pi
+        orders = np.bincount(np.array(taught, np.int64), minlength=len(self.noise[0]))
+        skills = np.arange(len(orders))
+        right: Array = self._expected(orders[None], ways, skills)[:, 0]
         return right
 
     def on_test(self, orders: NDArray[np.int64], ways: NDArray[np.int64]) -> Array:
@@ -69,20 +60,30 @@ class Beliefs:
 
         It is the mean over ways of `expected`, weighted by the shares, of many orders at once.
         """
+        tested = np.flatnonzero(self.syllabus.shares)
+        right = self._expected(orders, ways, tested).mean(axis=0)
+        found: Array = right @ np.array(self.syllabus.shares)[tested] / 100
+        return found
+
+    def _expected(
+        self,
+        orders: NDArray[np.int64],
+        ways: NDArray[np.int64] | slice,
+        skills: NDArray[np.int64],
+    ) -> Array:
+        """The accuracies of some skills, by way, row of orders by skill, and skill."""
         has = (self.signs[0] != 0).astype(np.float64)
         planes = self.signs[ways] / np.sqrt(has.sum(axis=1))[:, None]
         given = np.array(self.syllabus.known) + BATCH * orders
-        seen = given @ has + RIDGE
+        seen = given @ has + RIDGE  # examples of each topic, and the ridge's
         pulls = given * (PULL * (1 - 2 * self.noise[ways]))[:, None, :]
         weights = pulls @ planes / seen  # by way, row and topic
-        tested = np.flatnonzero(self.syllabus.shares)
-        along = weights @ planes[:, tested].swapaxes(1, 2)
         spread = FEATURES * (seen - RIDGE) / seen**2
-        length = np.sqrt((weights**2 + spread) @ has[tested].T)
+        along = weights @ planes[:, skills].swapaxes(1, 2)
+        length = np.sqrt((weights**2 + spread) @ has[skills].T)
         cosine = np.divide(along, length, out=np.zeros_like(along), where=length > 0)
-        right = 1.0 - np.arccos(np.clip(cosine, -1.0, 1.0)).mean(axis=0) / np.pi
-        found: Array = right @ np.array(self.syllabus.shares)[tested] / 100
-        return found
+        right: Array = 1.0 - np.arccos(np.clip(cosine, -1.0, 1.0)) / np.pi
+        return right
 
     def weights(self, orders: Sequence[int], readings: Sequence[Sequence[int]]) -> Array:
         """How likely each way is, given readings before each order and after the last.
