@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 
 import httpx
 import msgspec
@@ -367,3 +368,29 @@ def test_whoever_sits_down_waits_for_a_database_that_starts_again(tmp_path, monk
         assert sitting.view.status == "waiting"
         assert not failures
         sitting.close(), client.close()
+
+
+def test_answers_are_copied_into_the_database_while_others_are_written(tmp_path):
+    """The log written ahead holds what is not copied yet, and who dies meanwhile loses nothing."""
+    store = MatchStore(f"sqlite:///{tmp_path}/matches.db")
+    file, written = tmp_path / "matches.db", 0
+    small = file.stat().st_size
+    until = time.monotonic() + 60
+    while file.stat().st_size < small + 100_000:
+        assert time.monotonic() < until, "nothing is copied"
+        for match in range(50):
+            store.add(f"match{match:03}", written, Answer(0, written, action=1, thought="x" * 200))
+        store.flush()
+        written += 1
+        if written % 20 == 1:
+            check_answers(crashed(tmp_path, written), written)
+    store.close()
+    assert not list(tmp_path.glob("matches.db-*"))
+    check_answers(file, written)
+
+
+def check_answers(file, count):
+    with contextlib.closing(sqlite3.connect(file)) as kept:
+        assert kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        places = kept.execute("SELECT match, COUNT(*), MAX(place) FROM answers GROUP BY match")
+        assert {row[1:] for row in places} == {(count, count - 1)}

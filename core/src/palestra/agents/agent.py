@@ -325,28 +325,28 @@ def _plain_part(value: Any) -> Any:
 
 
 def decision_problem(decision: Any) -> str:
-    """Why a decision cannot be recorded; empty if it can."""
+    """Why a plain decision cannot be recorded; empty if it can."""
     if not isinstance(decision, Decision):
         return f"an agent answers with Decisions, not {show(decision)}"
-    said: dict[str, Any] = msgspec.structs.asdict(decision)
-    if said["text"] is not None and not isinstance(said["text"], str):
-        return f"Decision.text is a str or None, not {show(said['text'])}"
-    if not isinstance(said["thought"], str) or not isinstance(said["model"], str):
+    said: Any = decision
+    if said.text is not None and not isinstance(said.text, str):
+        return f"Decision.text is a str or None, not {show(said.text)}"
+    if not isinstance(said.thought, str) or not isinstance(said.model, str):
         return "Decision.thought and Decision.model are str"
-    logprob = said["logprob"]
+    logprob = said.logprob
     if logprob is not None and not (isinstance(logprob, float | int) and isfinite(logprob)):
         return f"Decision.logprob is a finite number or None, not {show(logprob)}"
-    used = said["usage"]
+    used = said.usage
     if not isinstance(used, Usage) or used.uncountable:
         return f"Decision.usage is a Usage of amounts from 0 to {MOST}, not {show(used)}"
-    if said["tokens"] is not None and not isinstance(said["tokens"], Tokens):
-        return f"Decision.tokens is a Tokens or None, not {show(said['tokens'])}"
-    earlier = said["earlier"]
+    if said.tokens is not None and not isinstance(said.tokens, Tokens):
+        return f"Decision.tokens is a Tokens or None, not {show(said.tokens)}"
+    earlier = said.earlier
     if not (isinstance(earlier, tuple) and all(isinstance(one, Tokens) for one in earlier)):
         return f"Decision.earlier is a tuple of Tokens, not {show(earlier)}"
-    for name in ("sampling", "facts"):
-        if said[name] and not _is_data(said[name]):
-            return f"Decision.{name} is a mapping that JSON can hold, not {show(said[name])}"
+    for name, data in (("sampling", said.sampling), ("facts", said.facts)):
+        if data and not _is_data(data):
+            return f"Decision.{name} is a mapping that JSON can hold, not {show(data)}"
     return ""
 
 

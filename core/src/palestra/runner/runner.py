@@ -326,14 +326,19 @@ class Runner:
         """Charge an answer, which took `seconds`, and accept or refuse it."""
         if seconds and not decision.usage.seconds:
             decision.usage = decision.usage + Usage(seconds=seconds)
-        pending.account.spend(decision.usage)
-        running = pending.running
+        self.take(pending.running, pending.turn.seat, decision, pending.turn)
+
+    def take(
+        self, running: RunningEpisode, seat: int, decision: Decision, turn: Turn | None = None
+    ) -> None:
+        """Charge an answer to `turn`, by default the seat's, and accept or refuse it."""
+        self.ledger.account(self.agents[seat].name).spend(decision.usage)
         if self._hooks.action_chosen:
-            turn = pending.turn
+            turn = turn or self.pending(running, seat).turn
             self._notify(running, self._hooks.action_chosen, turn=turn, decision=decision)
         if not running.episode.over:
             try:
-                self._accept(running, pending.turn.seat, decision)
+                self._accept(running, seat, decision)
             except BaseException as error:
                 self._broke_off(running, error)
 

@@ -23,7 +23,6 @@ from typing import Any, Literal, Protocol, cast
 from uvicorn.config import HTTP_PROTOCOLS
 from uvicorn.importer import import_from_string
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-from websockets.exceptions import InvalidState
 from websockets.frames import apply_mask  # type: ignore[attr-defined]
 from websockets.protocol import State
 from websockets.streams import StreamReader
@@ -195,6 +194,7 @@ class DirectSocket(_Counted, WebSocketsSansIOProtocol):
 
     _listener: Listener | None = None
     _held = False
+    _parsing = True  # whether the parser may have a part of a frame
 
     def handle_connect(self, event: Any) -> None:
         super().handle_connect(event)
@@ -206,14 +206,17 @@ class DirectSocket(_Counted, WebSocketsSansIOProtocol):
         self._listener = listener
 
     def tell(self, payload: bytes, *, binary: bool) -> None:
-        """Send a message at once; one to a socket that is closed is dropped."""
-        if self.close_sent or self.transport.is_closing():
+        """Send a message at once; one to a socket that is closed is dropped.
+
+        A frame that no extension changes is written here: the library takes five times as long.
+        """
+        if self.close_sent or self.transport.is_closing() or self.conn.state is not State.OPEN:
             return
-        try:
+        if self.conn.extensions:
             (self.conn.send_binary if binary else self.conn.send_text)(payload)
-        except InvalidState:
-            return
-        self.transport.write(b"".join(self.conn.data_to_send()))
+            self.transport.write(b"".join(self.conn.data_to_send()))
+        else:
+            self.transport.write(_frame(payload, 0x82 if binary else 0x81))
 
     def hold(self, held: bool) -> None:
         """Whether the listener is behind, and wants no further messages for now."""
@@ -238,11 +241,18 @@ class DirectSocket(_Counted, WebSocketsSansIOProtocol):
             self.frames = [apply_mask(data[HEAD:], data[2:HEAD])]
             self.send_receive_event_to_app()
             return
+        self._parsing = True
         super().data_received(data)
 
     def _is_between_messages(self) -> bool:
         if self._listener is None or self.frames or self.conn.state is not State.OPEN:
             return False
+        if self._parsing:
+            self._parsing = not self._parser_waits()
+        return not self._parsing
+
+    def _parser_waits(self) -> bool:
+        """Whether the parser has nothing of a next frame."""
         waiting: Any = self.conn.parser  # generators within each other: what the parser waits for
         while waiting.gi_yieldfrom is not None:
             waiting = waiting.gi_yieldfrom
@@ -278,6 +288,16 @@ class DirectSocket(_Counted, WebSocketsSansIOProtocol):
             self.transport.pause_reading()
         elif not self.read_paused:  # by uvicorn, whose queue is not empty
             self.transport.resume_reading()
+
+
+def _frame(payload: bytes, first: int) -> bytes:
+    """A whole message of a server as RFC 6455 has it; `first` says text or binary."""
+    size = len(payload)
+    if size < 126:
+        return bytes((first, size)) + payload
+    if size < 65536:
+        return bytes((first, 126, size >> 8, size & 0xFF)) + payload
+    return bytes((first, 127)) + size.to_bytes(8, "big") + payload
 
 
 # what every server of ours tells uvicorn

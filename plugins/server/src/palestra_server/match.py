@@ -255,7 +255,7 @@ class Match:
             error = InvalidAction("", self.episode.legal_text(seat), why=answer.missed)
             self._runner.refuse(self._running, seat, decision, error)
         else:
-            self._runner.settle(self._runner.pending(self._running, seat), decision, 0.0)
+            self._runner.take(self._running, seat, decision)
         refused = self._running.refused.get(seat, [])
         self.errors[seat] = refused[-1].error if len(refused) > tries else ""
         # whoever is silent may come back: the others need not wait for further tries
@@ -325,7 +325,7 @@ class Match:
     ) -> SeatView:
         """Everything one seat may know, with its transcript from position `since` on."""
         episode, game = self.episode, self.game
-        due, costs = self.asks(seat), episode.step.costs.get(seat)
+        due, costs = self.asks(seat), episode.step.costs if game.cost_terms else {}
         seen = SeatView(
             match=self.name,
             seat=seat,
@@ -338,7 +338,7 @@ class Match:
             error=self.errors[seat],
             returns=self.leaving.returns(seat),
             life=episode.life(seat),
-            costs=as_json(costs) if costs else {},
+            costs=as_json(costs.get(seat, {})),
         )
         if self.leaving.departures:
             seen.away = self.leaving.away[seat].why if seat in self.leaving.away else ""

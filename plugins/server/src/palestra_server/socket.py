@@ -337,8 +337,7 @@ class SocketSession:
     def _changed(self, sitting: Sitting) -> None:
         if sitting.match.lost:
             self._end(1012, GONE)
-            return
-        if sitting.live or self._is_news(sitting):
+        else:
             self._tell(sitting, asked=False)
 
     def _is_news(self, sitting: Sitting) -> bool:

@@ -33,6 +33,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import DatabaseError, IntegrityError, SQLAlchemyError
 
+from palestra_server.local_journal import LocalJournal
 from palestra_server.messages import Answer, MatchPlan
 
 TABLES = MetaData()
@@ -73,7 +74,6 @@ SERVERS = Table(
     Column("address", String(200), nullable=False),
     Column("beat", Integer, nullable=False),  # rises while the server lives
 )
-ADD = "INSERT INTO answers (match, place, answer) VALUES (?, ?, ?)"
 
 
 class StoreError(PalestraError):
@@ -143,7 +143,7 @@ class MatchStore:
 
     def __init__(self, url: str) -> None:
         self.url, self._pending = _shown(url), list[Row]()
-        self._journal: Any = None  # a connection for answers alone, past SQLAlchemy: 15 µs, not 95
+        self._journal: LocalJournal | None = None
         self.is_local = url.startswith("sqlite")
         try:
             # a connection from before the database was restarted is replaced, not used
@@ -248,15 +248,12 @@ class MatchStore:
             )
             return
         if self._journal is None:
-            self._journal = self._engine.raw_connection()
+            self._journal = LocalJournal(self._engine)
         try:
-            self._journal.cursor().executemany(ADD, rows)
-            self._journal.commit()
+            self._journal.add(rows)
         except sqlite3.IntegrityError as error:
-            self._journal.rollback()
             raise DuplicateWrite(str(error)) from error
         except sqlite3.Error as error:
-            self._journal.rollback()
             raise self._unwritten(error) from error
 
     def finish(self, match: str, status: str, record: bytes) -> None:
