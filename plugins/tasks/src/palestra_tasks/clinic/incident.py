@@ -96,7 +96,7 @@ NAMED_IN = {"flag": "deploys", "zone": "metrics", "client": "logs"}  # the panel
 _VERSION = re.compile(r"v\d+\.\d+\.\d+")
 _NUMBER = re.compile(r"\d{1,3}")
 _GAUGE = re.compile(r"(memory|disk|load) (\d+) %")
-MOST_READ, BEGINNING = 5, 48  # panels and pages in a picture, and letters of each
+MOST_READ, BEGINNING = 5, 40  # panels and pages in a picture, and letters of each
 FULL = {"memory": 100, "disk": 100, "load": 500}  # percent
 
 
