@@ -588,10 +588,11 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
     def picture(self, state: IncidentState, seat: int | None) -> tuple[Part, ...]:
         """The services, what was read of them, and for a spectator the brief beside the remedy."""
         map_of = _service_graph(state) if state.outage is None else _call_graph(state, seat)
-        parts: list[Part] = [map_of, *_gauges(state), *_read_table(state)]
-        if seat is None and state.brief:
-            parts[1:] = [_brief_table(state.brief, scenario_of(state).remedy)]
-        return tuple(parts)
+        if seat is not None:  # the notes say what was read
+            return (map_of,)
+        if state.brief:
+            return (map_of, _brief_table(state.brief, scenario_of(state).remedy))
+        return (map_of, *_gauges(state), *_read_table(state))
 
 
 def _service_graph(state: IncidentState) -> Graph:
@@ -664,7 +665,10 @@ def _read_table(state: IncidentState) -> tuple[Table, ...]:
     scenario = scenario_of(state)
     rows = [(panel, "; ".join(scenario.lines(panel))) for panel in state.shown]
     rows += [(f"runbook {page}", page_text(page).partition(": ")[2]) for page in state.pages]
-    shown = tuple((name, text[:BEGINNING]) for name, text in rows[-MOST_READ:])
+    shown = tuple(
+        (name, text if len(text) <= BEGINNING else f"{text[: BEGINNING - 2]} …")
+        for name, text in rows[-MOST_READ:]
+    )
     return (Table(("read", "it says"), shown),) if rows else ()
 
 

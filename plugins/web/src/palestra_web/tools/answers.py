@@ -108,7 +108,7 @@ def type_graph(
 
 
 def _arguments(made: Made) -> str:
-    return ", ".join(str(value) for value in made.call.values.values())[:LETTERS]
+    return _beginning(", ".join(str(value) for value in made.call.values.values()))
 
 
 def answer_part(made: Made, right: str = "") -> Part:
@@ -156,5 +156,9 @@ def _tints(rows: Sequence[tuple[str, ...]], right: str) -> tuple[Colour, ...]:
 
 
 def _cell(value: Any) -> str:
-    text = f"{value:.1f}" if isinstance(value, float) else str(value)
-    return text[:LETTERS]
+    return _beginning(f"{value:.1f}" if isinstance(value, float) else str(value))
+
+
+def _beginning(text: str) -> str:
+    """A text, or its beginning with a sign that more follows."""
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 2]} …"

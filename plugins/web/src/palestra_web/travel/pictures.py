@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from palestra.scene import Bar, Bars, Colour, Graph, Grid, Link, Node, Piece
 
-from palestra_web.travel.plan import DRIVE, NONE, TAXI, PlanDay, Verdict, cost
+from palestra_web.travel.plan import NONE, PlanDay, Verdict, cost
 from palestra_web.travel.tables import Request, TravelTables
 
-ROWS = {  # of the calendar: the fields of a day in it, and the sprite of a cell that is filled
-    "travel": (("transport",), "car"),
-    "meals": (("breakfast", "lunch", "dinner"), "dish"),
-    "sights": (("attractions",), "eye"),
-    "night": (("lodging",), "moon"),
+ROWS = {  # of the calendar: the fields of a day in it
+    "travel": ("transport",),
+    "meals": ("breakfast", "lunch", "dinner"),
+    "sights": ("attractions",),
+    "night": ("lodging",),
 }
 
 
@@ -42,18 +42,16 @@ def route(
 
 
 def calendar(plan: Mapping[int, PlanDay], days: int, verdict: Verdict | None) -> Grid:
-    """What is planned for each day; green if a verdict says that the plan passes every check."""
+    """How much is planned for each day; green once the plan passes every check."""
     colour: Colour = "green" if verdict and verdict.final else 0
     rows = []
-    for names, sprite in ROWS.values():
+    for names in ROWS.values():
         row: list[Piece | None] = []
         for day in range(1, days + 1):
-            said = [getattr(plan[day], name) for name in names if day in plan]
-            said = [one for one in said if one != NONE]
-            shown = "plane" if sprite == "car" and not {DRIVE, TAXI} & set(said) else sprite
-            count = f"{len(said)}" if len(names) > 1 else ""
-            piece = Piece("+", colour, label="; ".join(said), sprite=shown, badge=count)
-            row.append(piece if said else None)
+            entries = [getattr(plan[day], name) for name in names if day in plan]
+            said = [one for one in entries if one != NONE]
+            count = sum(one.count(";") + 1 for one in said)
+            row.append(Piece(str(count), colour, label="; ".join(said)) if said else None)
         rows.append(tuple(row))
     numbers = tuple(str(day) for day in range(1, days + 1))
     return Grid(tuple(rows), tuple(ROWS), numbers)
