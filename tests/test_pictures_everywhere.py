@@ -10,6 +10,7 @@ import palestra
 import pytest
 from palestra import Scene
 from palestra.scene import Graph, Plane, RoundTable
+from palestra_renderers.changes import scene_of
 from palestra_renderers.flaws import HEAD, FlawKind, unfold
 from palestra_renderers.marks import Circle, Mark
 
@@ -81,3 +82,27 @@ def test_every_seat_is_at_the_table_and_nobody_acts_out_of_turn(
             if isinstance(part, RoundTable) and part.people:
                 assert len(part.people) >= episode.game.num_players
                 assert all(not p.acting or p.colour in episode.to_act for p in part.people)
+
+
+@pytest.mark.exhaustive(sample=60)
+@pytest.mark.parametrize(("env", "players"), CASES)
+def test_who_is_to_act_is_marked_round_every_table(env: str, players: int | None) -> None:
+    for episode in looking.moments(env, players, seed=17):
+        for part in scene_of(episode, None).all_parts():
+            if isinstance(part, RoundTable):
+                named = {p.name: p.acting for p in part.people if p.name in episode.players}
+                wanted = {episode.players[seat] for seat in episode.to_act} & set(named)
+                assert {name for name, acting in named.items() if acting} == wanted
+
+
+def test_a_seat_is_not_shown_which_other_seat_acts_where_that_tells_a_role() -> None:
+    game = palestra.game("games/Avalon-v0", num_players=7)
+    for seed in range(5):
+        episode, rng = palestra.Episode(game, seed), palestra.Rng.seeded(seed)
+        while not episode.over:
+            for viewer in range(7):
+                tables = scene_of(episode, viewer).all_parts()
+                people = [p for part in tables for p in getattr(part, "people", ()) if p.acting]
+                expected = [episode.players[viewer]] if viewer in episode.to_act else []
+                assert [person.name for person in people] == expected
+            episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -19,20 +20,36 @@ def shows_moves(game: Game[Any, Any]) -> bool:
 
 
 def scene_of(episode: Episode, viewer: int | None) -> Scene:
-    """The scene of an episode for a viewer, in which nobody is to move once it is over.
+    """The scene of an episode for a viewer, with who is to act marked round its tables.
 
-    A forfeit or a truncation leaves a state whose caption may still name who is to move: the
-    caption then says how the episode ended.
+    A seat is shown only whether it is to act itself, unless the game marks more: who else is to act
+    may tell a role. Nobody is to act once it is over. A forfeit or a truncation leaves a state
+    whose caption may still name who is to move: the caption then says how the episode ended.
     """
     scene = episode.scene(viewer)
     if not episode.over or episode.outcome is None:
-        return scene
+        acting = [episode.players[seat] for seat in episode.to_act if viewer in (None, seat)]
+        return with_acting(scene, acting)
     parts = tuple(map(at_rest, scene.all_parts()))
     scene = scene.with_parts(parts) if parts != tuple(scene.all_parts()) else scene
     cut_short = episode.truncated and not episode.game.truncated(episode.state)
     if scene.caption and (cut_short or "forfeit" in episode.outcome.results):
         scene = replace(scene, caption=ending_text(episode))
     return scene
+
+
+def with_acting(scene: Scene, players: Collection[str]) -> Scene:
+    """The scene with these players marked as those to act at tables where the game marks nobody."""
+
+    def marked(part: Part) -> Part:
+        if not isinstance(part, RoundTable) or any(person.acting for person in part.people):
+            return part
+        people = tuple(replace(one, acting=one.name in players) for one in part.people)
+        return replace(part, people=people)
+
+    parts = tuple(scene.all_parts())
+    shown = tuple(map(marked, parts))
+    return scene.with_parts(shown) if shown != parts else scene
 
 
 def at_rest(part: Part) -> Part:
@@ -57,7 +74,8 @@ class Follower:
 
     def scene_of_turn(self, turn: Turn) -> Scene:
         """What a seat sees at its turn, with the moves since its last one marked."""
-        return self._follow(turn.scene, (turn.episode_id, turn.seat), turn.steps_played, turn.game)
+        scene = with_acting(turn.scene, (turn.game.players[turn.seat],))
+        return self._follow(scene, (turn.episode_id, turn.seat), turn.steps_played, turn.game)
 
     def _follow(self, scene: Scene, key: tuple[Any, ...], step: int, game: Game[Any, Any]) -> Scene:
         if not shows_moves(game):

@@ -46,6 +46,9 @@ from palestra import (
     environment,
 )
 from palestra.grids.words import quantity
+from palestra.scene import Colour, Grid, Piece, mark_cells
+
+ASKED = 12  # questions in a picture
 
 ATTRIBUTES = {
     "exercise": {
@@ -264,10 +267,45 @@ class Advice(TextGame[Conversation]):
         return np.array([*np.ravel(self._counts(state)), left], np.int16)
 
     def scene(self, state: Conversation, seat: int | None = None) -> Scene:
-        lines = self.describe(state, 0).split("\n")
-        if seat is None:
-            lines.append(f"The truth: {self.plan(state.kind)!r}")
-        return Scene(lines=tuple(lines))
+        """A row for each kind: in which answers it was named, whether it is so, and the plan.
+
+        A spectator sees what is so: answers and parts of the plan that fit it are green, others
+        red.
+        """
+        first = max(0, len(state.asked) - ASKED)
+        shown = state.asked[first:]
+        width = min(ASKED, self.questions)
+        rows, labels = [], []
+        for about, name in enumerate(self.names):
+            for kind, words in enumerate(self.kinds[name]):
+                place, tint = (about, kind), self._tint(state, (about, kind), seat)
+                said = [Piece("+", tint, label=words) if one == place else None for one in shown]
+                true = Piece("=", "gold", "disc", "so") if self._is_so(state, place) else None
+                planned = Piece("!", tint, label="plan") if self._is_planned(state, place) else None
+                ends = (planned,) if seat is not None else (true, planned)
+                rows.append((*said, *[None] * (width - len(shown)), *ends))
+                labels.append(words)
+        numbers = [str(first + n + 1) for n in range(width)]
+        columns = (*numbers, *(("true",) if seat is None else ()), "plan")
+        last = [(2 * shown[-1][0] + shown[-1][1], len(shown) - 1)] if shown else []
+        board = Grid(
+            tuple(rows), tuple(labels), columns, marks=mark_cells("last", last), boxes=(2, width)
+        )
+        return Scene(f"Questions asked: {len(state.asked)} of {self.questions}", parts=(board,))
+
+    @staticmethod
+    def _is_so(state: Conversation, place: tuple[int, int]) -> bool:
+        return state.kind[place[0]] == place[1]
+
+    @staticmethod
+    def _is_planned(state: Conversation, place: tuple[int, int]) -> bool:
+        return state.plan is not None and state.plan[place[0]] == place[1]
+
+    def _tint(self, state: Conversation, place: tuple[int, int], seat: int | None) -> Colour:
+        """The colour of a kind of an attribute, which tells a spectator whether it is so."""
+        if seat is not None:
+            return 0
+        return "green" if self._is_so(state, place) else "red"
 
 
 @agent("advice-seeker", kind="solver")

@@ -27,7 +27,7 @@ Left out: the paper's data sets; questions are drawn.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any
@@ -53,10 +53,12 @@ from palestra import (
     environment,
 )
 from palestra.grids.words import quantity
+from palestra.scene import Grid, Lines, Part, Piece, Table, mark_cells
 
 ARITHMETIC, FACTS, INTENT = range(3)
 TOOLS = ("calculator", "search", "user")  # by kind of question
 CHOICES = 5
+COURSE = 12  # questions in a picture
 NOTED = 2020  # the last year of the notes
 OFFICES = ("mayor", "harbour master", "librarian", "keeper of the mint")
 HOLDERS = ("Adeyemi", "Brandt", "Castillo", "Dao", "Eriksen", "Farouk", "Gupta", "Haddad")
@@ -276,12 +278,74 @@ class MixedQuestions(TextGame[Quiz]):
         return np.array([state.at, asked.kind, self._made(state), named], np.int16)
 
     def scene(self, state: Quiz, seat: int | None = None) -> Scene:
-        return Scene(lines=tuple(self.describe(state, 0).split("\n")))
+        """The questions in a row with their calls, and the one of now with its choices.
+
+        A spectator sees which questions need a tool and which answers are right.
+        """
+        parts: list[Part] = [self._course(state, seat)]
+        if state.at < self.questions:
+            asked = state.questions[state.at]
+            parts.append(Lines((asked.text, *([state.told] if state.told else []))))
+            if seat is not None and asked.kind == FACTS:  # choices in a line leave the notes space
+                choices = ", ".join(f"{n}. {one}" for n, one in enumerate(asked.choices, 1))
+                parts += [Lines((choices,)), _note_table(state.notes)]
+            else:
+                parts.append(_choice_table(asked, told=seat is None or bool(state.told)))
+        return Scene(f"Questions answered: {state.at} of {self.questions}", parts=tuple(parts))
+
+    def _course(self, state: Quiz, seat: int | None) -> Grid:
+        """For each question its kind, the calls for it, and for a spectator the needed ones."""
+        first = max(0, min(state.at, self.questions - 1) - COURSE + 1)
+        places = range(first, min(first + COURSE, self.questions))
+        cells = []
+        for row in (self._asked, self._called, self._answered):
+            cells.append(tuple(row(state, place, seat) for place in places))
+        now = [(0, state.at - first)] if state.at < self.questions else []
+        numbers = tuple(str(place + 1) for place in places)
+        return Grid(
+            tuple(cells), ("question", "calls", "answer"), numbers, marks=mark_cells("target", now)
+        )
+
+    def _asked(self, state: Quiz, place: int, seat: int | None) -> Piece | None:
+        if seat is not None and place > state.at:
+            return None
+        asked = state.questions[place]
+        sign = ("+", "?", "…")[asked.kind]
+        needed = seat is None and asked.needed
+        return Piece(sign, "gold" if needed else "silver", label=TOOLS[asked.kind])
+
+    def _called(self, state: Quiz, place: int, seat: int | None) -> Piece | None:
+        count = state.calls[place] if place < len(state.calls) else 0
+        wasted = seat is None and count > state.questions[place].needed
+        return Piece(str(count), "red" if wasted else "blue", "disc", "calls") if count else None
+
+    def _answered(self, state: Quiz, place: int, seat: int | None) -> Piece | None:
+        if place >= len(state.answers):
+            return None
+        if seat is not None:
+            return Piece(str(state.answers[place] + 1), 0, label="answer")
+        right = state.answers[place] == state.questions[place].right
+        return Piece("+" if right else "x", "green" if right else "red", label="answer")
 
 
 def replaced(asked: Question, right: int) -> Question:
     """The same question with another right answer."""
     return Question(asked.kind, asked.needed, asked.text, asked.choices, right)
+
+
+def _choice_table(asked: Question, *, told: bool) -> Table:
+    """The choices; the right one is green once it is told."""
+    rows = tuple((str(number), one) for number, one in enumerate(asked.choices, 1))
+    tints = tuple("green" if told and n == asked.right else -1 for n in range(len(rows)))
+    return Table(("", "answers"), rows, colours=tints)
+
+
+def _note_table(notes: Sequence[str]) -> Table:
+    """The notes: who held each office in each year."""
+    years = tuple(str(NOTED - 4 + n) for n in range(5))
+    names = [note.partition(": ")[2] for note in notes]
+    rows = tuple((office, *names[5 * n : 5 * n + 5]) for n, office in enumerate(OFFICES))
+    return Table(("notes", *years), rows)
 
 
 def _noted(held: Mapping[str, list[str]]) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ from palestra import (
     environment,
     only,
 )
-from palestra.scene import Table
+from palestra.scene import Bar, Bars, Colour, Grid, Piece, Table, mark_cells, on_top
 
 NAMES = ("Ana", "Ben", "Chloe", "Dan")
 TOPICS = {
@@ -309,17 +309,71 @@ class SharedMemory(TextGame[Talk]):
         return np.array([*np.ravel(held), *remark, question, *left], np.int16)
 
     def scene(self, state: Talk, seat: int | None = None) -> Scene:
-        """The memory as a table, and what is heard or asked now."""
-        seats = (0, 1) if seat is None else (seat,)
-        lines = [line for one in seats for line in self.describe(state, one).split("\n")]
-        told = tuple(dict.fromkeys(line for line in lines if not line.startswith(("Memory", "-"))))
+        """The memory as people and topics, the slots, and what is heard or asked now.
+
+        A spectator sees what is out of date (red) and what was not kept (grey).
+        """
+        told = self._now(state, seat)
         if seat == RETRIEVER and state.heard < self.remarks:
-            return Scene(lines=told)
+            return Scene(lines=(told,))
+        asking = state.heard == self.remarks
+        done, full = (len(state.answers), self.questions) if asking else (state.heard, self.remarks)
+        bars = [Bar("questions" if asking else "remarks", done, full, int(asking))]
+        if seat is None and asking:
+            right = sum(self.is_right(state, n, slot) for n, slot in enumerate(state.answers))
+            bars.append(Bar("right answers", right, self.questions, "green"))
+        return Scene(
+            told, parts=(self._facts(state, seat), self._slots(state, seat), Bars(tuple(bars)))
+        )
+
+    def _now(self, state: Talk, seat: int | None) -> str:
+        """What is heard or asked now, as far as a seat may know."""
+        acting = self.to_act(state)
+        shown = acting[0] if seat is None and acting else seat or 0
+        if not acting:
+            return "The questions are answered."
+        last = self.describe(state, shown).split("\n")[-1]
+        return "" if last.startswith(("Memory", "-")) else last
+
+    def _colour(self, state: Talk, remark: int, seat: int | None) -> Colour:
+        """Green for what is held, red for a spectator if the friend has said otherwise since."""
+        key, value = state.remarks[remark]
+        heard = [fact for fact in state.remarks[: state.heard] if fact[0] == key]
+        return "red" if seat is None and heard and heard[-1][1] != value else "green"
+
+    def _facts(self, state: Talk, seat: int | None) -> Grid:
+        """By person and topic the slot that holds it; what is heard or asked now is marked."""
+        cells: list[Piece | None] = [None] * len(KEYS)
+        for number, remark in enumerate(state.slots, 1):
+            if remark >= 0:
+                key, colour = state.remarks[remark][0], self._colour(state, remark, seat)
+                cells[key] = on_top(
+                    cells[key], Piece(str(number), colour, label=said(state.remarks[remark]))
+                )
+        if seat is None:
+            for key, _ in state.remarks[: state.heard]:
+                cells[key] = cells[key] or Piece("?", "silver", "disc", "not kept")
+        width, acting = len(TOPICS), self.to_act(state)
+        now = []
+        if acting and seat in (None, acting[0]):
+            key = (
+                state.remarks[state.heard][0]
+                if acting == (BUILDER,)
+                else state.asked[len(state.answers)]
+            )
+            now = [divmod(key, width)]
+        rows = tuple(tuple(cells[n : n + width]) for n in range(0, len(cells), width))
+        return Grid(rows, NAMES, tuple(TOPICS), marks=mark_cells("target", now))
+
+    def _slots(self, state: Talk, seat: int | None) -> Table:
         rows = tuple(
             (str(number), said(state.remarks[remark]) if remark >= 0 else "empty")
             for number, remark in enumerate(state.slots, 1)
         )
-        return Scene(parts=(Table(("slot", "what it holds"), rows, "memory"),), lines=told)
+        colours = tuple(
+            self._colour(state, remark, seat) if remark >= 0 else -1 for remark in state.slots
+        )
+        return Table(("slot", "what it holds"), rows, colours=colours)
 
 
 def said(fact: Fact) -> str:

@@ -50,11 +50,13 @@ from palestra import (
 )
 from palestra.answers import LONGEST_ANSWER, said
 from palestra.sandbox import Limits, run_program
+from palestra.scene import Bar, Bars, Grid, Part, Piece, Saying, Talk
 
 from palestra_envs.text.ml_engineering.instrument import MARK, MILESTONES, instrument
 
 START_SECONDS, ROW_SECONDS = 0.05, 0.01
 LONGEST = 6000  # characters of a program
+LABELS, ACROSS = 60, 20  # test rows in a picture, and in a row of it
 SHOWN = 1500  # characters of its output that the player is shown
 LIMITS = Limits(lines=2_000_000, printed=4000)
 BORDER = 9  # the sum of two columns from which on a label is 1
@@ -292,9 +294,50 @@ class MLEngineering(TextGame[Work]):
         )
 
     def scene(self, state: Work, seat: int | None = None) -> Scene:
-        lines = [f"Program {n}: {text}" for n, text in enumerate(state.replies, 1)]
-        done = ", ".join(state.milestones) if seat is None else ""
-        return Scene(lines=(*lines[-4:], *([f"Milestones: {done}"] if done else [])))
+        """The programs that were run, and the last one with its answer.
+
+        A spectator also sees the milestones, the first test rows, green where the last submission
+        has their label right, and its accuracy on all of them beside the target.
+        """
+        parts: list[Part] = []
+        if seat is None:
+            parts += [_milestone_grid(state), _label_grid(state)]
+        bars = [Bar("programs", len(state.replies), self.programs, 0)]
+        if seat is None:
+            accuracy = self.accuracy(state)
+            reached = accuracy >= self.target
+            bars.append(Bar("accuracy", round(accuracy, 3), 1, "green" if reached else "red"))
+            bars.append(Bar("target", self.target, 1, "gold"))
+        parts.append(Bars(tuple(bars)))
+        if state.codes:
+            failed = "error: " in state.replies[-1]
+            code = Saying(self.players[0], state.codes[-1].strip("\n")[:SHOWN], 0, code=True)
+            answer = Saying(
+                "error" if failed else "output", state.replies[-1], "red" if failed else "green"
+            )
+            parts.append(Talk((code, answer)))
+        return Scene(self.describe(state, 0), parts=tuple(parts))
+
+
+def _milestone_grid(state: Work) -> Grid:
+    """What programs have come to so far, in order."""
+    cells = tuple(
+        Piece("+", "green", label="reached") if name in state.milestones else None
+        for name in MILESTONES
+    )
+    return Grid((cells,), column_labels=MILESTONES)
+
+
+def _label_grid(state: Work) -> Grid:
+    """The labels of the first test rows: green if submitted so, red if otherwise, else grey."""
+    shown = state.labels[:LABELS]
+    handed = state.submitted or (None,) * len(shown)
+    pieces: list[Piece | None] = [
+        Piece(str(y), "silver" if guess is None else "green" if guess == y else "red")
+        for y, guess in zip(shown, handed, strict=False)
+    ]
+    pieces += [None] * (-len(pieces) % ACROSS)
+    return Grid(tuple(tuple(pieces[n : n + ACROSS]) for n in range(0, len(pieces), ACROSS)))
 
 
 def reply(run: Run) -> str:

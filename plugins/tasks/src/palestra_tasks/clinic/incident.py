@@ -46,6 +46,7 @@ from palestra import (
     OneOf,
     Option,
     Rng,
+    Scene,
     Talking,
     Text,
     TextAction,
@@ -55,9 +56,11 @@ from palestra import (
 from palestra.kernel.actions import Domain
 from palestra.kernel.rng import check_seed
 from palestra.paragraphs import paragraphs
+from palestra.scene import Bar, Bars, Colour, Graph, Link, Node, Part, Table
 
 from palestra_tasks.clinic.outage import (
     FAULTS,
+    LAG,
     VIEWS,
     Outage,
     draw_outage,
@@ -75,6 +78,7 @@ from palestra_tasks.clinic.runbook import (
     page_text,
 )
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, shared_end
+from palestra_tasks.spectating import spectated
 
 SERVICES = ("auth", "cart", "checkout", "gateway", "orders", "payments", "search", "stock")
 PANELS = ("alerts", "deploys", "logs", "metrics")
@@ -91,6 +95,9 @@ SIGNS = {
 NAMED_IN = {"flag": "deploys", "zone": "metrics", "client": "logs"}  # the panel with the name
 _VERSION = re.compile(r"v\d+\.\d+\.\d+")
 _NUMBER = re.compile(r"\d{1,3}")
+_GAUGE = re.compile(r"(memory|disk|load) (\d+) %")
+MOST_READ, BEGINNING = 5, 40  # panels and pages in a picture, and letters of each
+FULL = {"memory": 100, "disk": 100, "load": 500}  # percent
 
 
 class Read(TextAction, frozen=True):
@@ -565,6 +572,113 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
         )
         copy.hidden = rng.word()
         return copy
+
+    def scene(self, state: IncidentState, seat: int | None = None) -> Scene:
+        return spectated(super().scene(state, seat), seat, self._caption(state, seat))
+
+    def _caption(self, state: IncidentState, seat: int | None) -> str:
+        failed = state.outage.system.names[0] if state.outage else draw_alert(state.seed)[0]
+        if seat is not None:
+            return f"{failed} fails"
+        scenario = scenario_of(state)
+        where = f" in {state.outage.system.names[state.outage.cause]}" if state.outage else ""
+        named = f", named: {state.brief.cause}" if state.brief else ""
+        return f"{failed} fails. Cause: {scenario.kind}{where}{named}"
+
+    def picture(self, state: IncidentState, seat: int | None) -> tuple[Part, ...]:
+        """The services, what was read of them, and for a spectator the brief beside the remedy."""
+        map_of = _service_graph(state) if state.outage is None else _call_graph(state, seat)
+        if seat is not None:  # the notes say what was read
+            return (map_of,)
+        if state.brief:
+            return (map_of, _brief_table(state.brief, scenario_of(state).remedy))
+        return (map_of, *_gauges(state), *_read_table(state))
+
+
+def _service_graph(state: IncidentState) -> Graph:
+    """The services; the one that fails is red, and one that depends on it orange, once read of."""
+    failed, _, third, _, _ = draw_alert(state.seed)
+    told = "alerts" in state.shown
+    colours = {failed: "red", third: "orange" if told else "silver"}
+    order = sorted(SERVICES, key=lambda name: (name != failed, name))
+    nodes = tuple(
+        Node("!" if name == failed else "", colours.get(name, "silver"), name) for name in order
+    )
+    calls = Link(order.index(third), 0, colour="red", directed=True)
+    return Graph(nodes, (calls,) if told else ())
+
+
+def _call_graph(state: IncidentState, seat: int | None) -> Graph:
+    """Who calls whom: callers above, needed calls thick, and how many panels were read of whom.
+
+    The alerted service is red; a spectator also sees those that fail (orange) and the cause (gold).
+    """
+    outage = state.outage
+    assert outage is not None
+    system, read = outage.system, [panel.partition(" ")[0] for panel in state.shown]
+    depths = [(system.alert - system.fails_at(n)) // LAG for n in range(len(system.names))]
+
+    def colour(service: int) -> Colour:
+        if seat is None and service == outage.cause:
+            return "gold"
+        if service == 0:
+            return "red"
+        return "orange" if seat is None and service in outage.failing else "silver"
+
+    nodes = []
+    for service, name in enumerate(system.names):
+        row = [n for n, depth in enumerate(depths) if depth == depths[service]]
+        across = (row.index(service) + 0.5 + 0.2 * (depths[service] % 2)) / len(row)
+        place = (min(1.0, across), depths[service] / max(depths))
+        count = read.count(name)
+        nodes.append(Node(f"{count}" * bool(count), colour(service), name, place))
+    links = [
+        Link(caller, one, colour=colours, weight=weight, directed=True)
+        for calls, colours, weight in ((system.needs, "grey", 1.3), (system.uses, -1, 0.6))
+        for caller, called in enumerate(calls)
+        for one in called
+    ]
+    return Graph(tuple(nodes), tuple(links))
+
+
+def _gauges(state: IncidentState) -> tuple[Bars, ...]:
+    """The metrics of the service that fails, where they were read."""
+    if state.outage or "metrics" not in state.shown:
+        return ()
+    values = _GAUGE.findall(scenario_of(state).lines("metrics")[0])
+    return (
+        Bars(
+            tuple(
+                Bar(f"{name} %", float(value), FULL[name], _gauge_colour(name, int(value)))
+                for name, value in values
+            )
+        ),
+    )
+
+
+def _gauge_colour(name: str, percent: int) -> Colour:
+    return "red" if percent > (300 if name == "load" else 95) else "green"
+
+
+def _read_table(state: IncidentState) -> tuple[Table, ...]:
+    """What panels and pages of the runbook said."""
+    scenario = scenario_of(state)
+    rows = [(panel, "; ".join(scenario.lines(panel))) for panel in state.shown]
+    rows += [(f"runbook {page}", page_text(page).partition(": ")[2]) for page in state.pages]
+    shown = tuple(
+        (name, text if len(text) <= BEGINNING else f"{text[: BEGINNING - 2]} …")
+        for name, text in rows[-MOST_READ:]
+    )
+    return (Table(("read", "it says"), shown),) if rows else ()
+
+
+def _brief_table(brief: Brief, remedy: tuple[str, ...]) -> Table:
+    """The commands of a brief and of the remedy, and where each stands."""
+    written = commands_of(brief)
+    rows = [(line, "yes", "yes" if line in remedy else "no") for line in written]
+    rows += [(line, "no", "yes") for line in remedy if line not in written]
+    colours = tuple("green" if row[1:] == ("yes", "yes") else "red" for row in rows)
+    return Table(("command", "in the brief", "in the remedy"), tuple(rows), "brief", colours)
 
 
 @metric("decision-quality", measures=("tasks/Incident-v0",), bounds=(0.0, 1.0), better="higher")

@@ -33,12 +33,14 @@ from palestra import (
     OneOf,
     Option,
     Rng,
+    Scene,
     TextAction,
     environment,
     metric,
 )
 from palestra.kernel.rng import check_seed
 from palestra.paragraphs import paragraphs
+from palestra.scene import Grid, Part, Piece, mark_cells
 
 from palestra_tasks.clinic import days
 from palestra_tasks.clinic.days import (
@@ -56,6 +58,9 @@ from palestra_tasks.clinic.days import (
     offer_help,
 )
 from palestra_tasks.desk import Final, Past, Reply, TaskGame, TaskState, solo
+from palestra_tasks.spectating import spectated
+
+COLUMNS = 12  # events in a picture
 
 # By domain and need: what is offered, and events that come with it. The need "" is none.
 SCENES: dict[str, dict[str, tuple[str, ...]]] = {
@@ -419,6 +424,51 @@ class Proactive(TaskGame[WatchState]):
         likely = [need for need, events in SCENES[self.domain].items() if state.event in events]
         copy.need = rng.choice(("", *self.kinds)) if rng.below(100) < 20 else likely[0]
         return copy
+
+    def scene(self, state: WatchState, seat: int | None = None) -> Scene:
+        """The help that was offered event by event, accepted or not, and the event of now."""
+        number = min(len(state.past) + 1, self.turns)
+        day = state.day
+        now = day.event(day.seen[-1]) if day else f"the person {state.event}"
+        caption = f"Event {number} of {self.turns}: {now}"
+        return spectated(super().scene(state, seat), seat, caption)
+
+    def picture(self, state: WatchState, seat: int | None) -> tuple[Part, ...]:
+        """A column for each event: what was offered and whether it was accepted.
+
+        A spectator sees what is needed now, as a target in the column of this event.
+        """
+        kinds = self.kinds if state.day is None else state.day.helps
+        first = max(0, min(len(state.past) + 1, self.turns) - COLUMNS)
+        now = len(state.past) - first
+        columns = [*state.past[first:], *[None] * COLUMNS][: min(COLUMNS, self.turns)]
+        cells = tuple(
+            tuple(_offered(past, help, self._accepted(state, first + n))
+                  for n, past in enumerate(columns))
+            for help in (*kinds, SILENT)
+        )  # fmt: skip
+        need = state.need if state.day is None else state.day.need
+        wanted = [(kinds.index(need), now)] if need in kinds else []
+        marks = mark_cells("target", wanted if seat is None and not state.final else [])
+        numbers = tuple(str(first + n + 1) for n in range(len(columns)))
+        return (Grid(cells, (*kinds, "silence"), numbers, marks=marks),)
+
+    def _accepted(self, state: WatchState, number: int) -> bool:
+        """Whether the offer after an event was accepted."""
+        if state.day is not None:
+            return number < len(state.past) and state.day.seen[number].accepted
+        return number < len(state.past) and "accepted" in state.past[number].reply
+
+
+def _offered(past: Past | None, help: str, accepted: bool) -> Piece | None:
+    """What a cell shows: an offer with its answer, or silence."""
+    if past is None or past.action != Offer(help):
+        return None
+    if help == SILENT:
+        return Piece("·", "silver", "disc", "silence")
+    return (
+        Piece("+", "green", label="accepted") if accepted else Piece("x", "red", label="rejected")
+    )
 
 
 def _answer(glimpse: Glimpse, past: Past | None) -> str:

@@ -30,6 +30,7 @@ from palestra import (
     OneOf,
     Option,
     Rng,
+    Scene,
     ScriptedAgent,
     Step,
     Talking,
@@ -42,7 +43,7 @@ from palestra import (
     only,
 )
 from palestra.kernel.rng import check_seed
-from palestra.scene import Part, Table
+from palestra.scene import Chart, Colour, Grid, Part, Piece, Series, Table, mark_cells
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, shared_end
 from palestra_tasks.retrieval.library import (
@@ -55,9 +56,11 @@ from palestra_tasks.retrieval.library import (
     read_question,
 )
 from palestra_tasks.retrieval.scoring import Index, f1, ndcg
+from palestra_tasks.spectating import spectated
 
 THINGS = 40  # in the library of a query
 RANKER, READER = range(2)
+LIST, MOST_TAKEN = 10, 6  # passages in a row of a picture, and those whose text it shows
 UNKNOWN = "unknown"
 
 
@@ -290,7 +293,9 @@ class Reranking(Talking, TaskGame[RankState]):
             return self._score(state, action.text)
         if self.num_players > 1:
             state.reading = True
-            return Reply(f"{len(state.taken)} passages were handed over.")
+            count = len(state.taken)
+            were = "passage was" if count == 1 else "passages were"
+            return Reply(f"{count} {were} handed over.")
         texts = [state.query.passages[n].text for n in state.taken]
         return self._score(state, read_answer(state.query.text, texts))
 
@@ -356,14 +361,56 @@ class Reranking(Talking, TaskGame[RankState]):
             copy.query = Query(state.query.text, tuple(passages), other.answer)
         return copy
 
+    def scene(self, state: RankState, seat: int | None = None) -> Scene:
+        number = min(len(state.rewards) + 1, self.queries)
+        caption = f"Query {number} of {self.queries}"
+        return spectated(super().scene(state, seat), seat, caption, state.query.text)
+
     def picture(self, state: RankState, seat: int | None) -> tuple[Part, ...]:
+        """The retriever's list with what was taken, those passages in order, and past queries.
+
+        For a spectator passages on which the answer rests are green, those that mislead or do not
+        matter red once they are taken.
+        """
+        if seat == READER:
+            return self._taken(state, seat) if state.reading else ()
+        places = {n: place for place, n in enumerate(state.taken, 1)}
+        pieces: list[Piece | None] = []
+        for n, passage in enumerate(state.query.passages):
+            colour = _passage_colour(passage, seat, taken=n in places)
+            pieces.append(
+                Piece(str(n + 1), colour, label=passage.text, badge=_order(places.get(n)))
+            )
+        rows = tuple(tuple(pieces[n : n + LIST]) for n in range(0, len(pieces), LIST))
+        rows = (*rows[:-1], (*rows[-1], *(None,) * (len(rows[0]) - len(rows[-1]))))
+        chosen = mark_cells("selected", [divmod(n, LIST) for n in state.taken])
+        return (Grid(rows, marks=chosen), *self._taken(state, seat), *self._past(state))
+
+    def _taken(self, state: RankState, seat: int | None) -> tuple[Part, ...]:
         """The passages that were taken, in order."""
-        if seat == READER and not state.reading:
-            return ()
         numbers = range(len(state.taken)) if seat == READER else state.taken
-        texts = (state.query.passages[n].text for n in state.taken[:12])
-        rows = tuple((str(n + 1), text) for n, text in zip(numbers, texts, strict=False))
-        return (Table(("passage", "text"), rows, "taken"),) if rows else ()
+        passages = [state.query.passages[n] for n in state.taken[:MOST_TAKEN]]
+        rows = tuple((str(n + 1), one.text) for n, one in zip(numbers, passages, strict=False))
+        colours = tuple(_passage_colour(one, seat, taken=True) for one in passages)
+        return (Table(("passage", "text"), rows, "taken", colours),) if rows else ()
+
+    def _past(self, state: RankState) -> tuple[Part, ...]:
+        """F1 of the answers so far, and the passages that they took."""
+        done = tuple(enumerate(state.quality, 1))
+        bars = Series("F1", tuple((float(n), right) for n, right in done), "bars", "green")
+        paid = Series("paid", tuple((float(n), r) for n, r in enumerate(state.rewards, 1)),
+                      "points", "blue")  # fmt: skip
+        return (Chart((bars, paid), x_label="query", y_label="F1"),) if done else ()
+
+
+def _passage_colour(passage: Passage, seat: int | None, *, taken: bool) -> Colour:
+    if seat is not None:
+        return 0 if taken else "silver"
+    return "green" if passage.needed else "red" if taken else "silver"
+
+
+def _order(place: int | None) -> str:
+    return "" if place is None else f"#{place}"
 
 
 @metric("rerank-ndcg", measures=("tasks/Reranking-v0",), bounds=(0.0, 1.0), better="higher")

@@ -18,6 +18,7 @@ Left out: the open web, answers judged by a model, and training that runs beside
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Annotated, Any
@@ -27,6 +28,7 @@ from palestra import (
     Meta,
     Option,
     Rng,
+    Scene,
     ScriptedAgent,
     Text,
     TextAction,
@@ -36,7 +38,7 @@ from palestra import (
     metric,
 )
 from palestra.kernel.rng import check_seed
-from palestra.scene import Graph, Link, Node, Part
+from palestra.scene import Bar, Bars, Colour, Graph, Link, Node, Part
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, solo
 from palestra_tasks.retrieval.library import (
@@ -52,9 +54,11 @@ from palestra_tasks.retrieval.library import (
 )
 from palestra_tasks.retrieval.reading import renumbered
 from palestra_tasks.retrieval.scoring import Index, exact, f1, words_of
+from palestra_tasks.spectating import spectated
 
 RESULTS = 5
 SNIPPET = 140  # characters
+CHAIN, ASIDE, ACROSS = 8, 8, 4  # pages in a picture: of the chain, others, in a row
 
 
 class Search(TextAction, frozen=True):
@@ -205,27 +209,64 @@ class DeepSearch(TaskGame[SearchState]):
         copy.seed, copy.facts = rng.word(), rng.word()
         return copy
 
+    def scene(self, state: SearchState, seat: int | None = None) -> Scene:
+        caption = f"Pages read: {len(set(state.opened))}"
+        return spectated(super().scene(state, seat), seat, caption, self.statement(state, 0))
+
     def picture(self, state: SearchState, seat: int | None) -> tuple[Part, ...]:
-        """The pages that were read, linked where one names the other."""
+        """The pages that were read, for a spectator beside the chain that leads to the answer."""
         library = self.library(state)
-        titles = list(dict.fromkeys(state.opened))[-8:]
-        texts = {page.title: page.text for page in map(library.find, state.opened) if page}
+        chain = library.chain(state.question) if seat is None else ()
+        read = list(dict.fromkeys(state.opened))
+        done = next((n for n, name in enumerate(chain) if name not in read), len(chain))
+        shown = chain[max(0, done - 3) :][:CHAIN]
+        aside = [title for title in read if title not in shown][-ASIDE:]
+        titles = [*shown, *aside]
         nodes = tuple(
-            Node(title, int(title.endswith(REGISTER)), title, _place(n))
+            Node(
+                str(read.index(title) + 1) if title in read else "?" * (title == chain[-1]),
+                _page_colour(title, chain, read), title,
+                _place(n, len(shown), len(titles)),
+            )
             for n, title in enumerate(titles)
-        )
-        links = tuple(
+        )  # fmt: skip
+        first = chain.index(shown[0]) if shown else 0
+        names = [hop.name for hop in state.question.hops[first:]] if shown else []
+        links = [
+            Link(n, n + 1, names[n], "green" if title in read else "grey", 1.5, directed=True)
+            for n, title in enumerate(shown[:-1])
+        ]
+        texts = {page.title: page.text for page in map(library.find, read) if page}
+        links += [
             Link(a, b, directed=True)
             for a, start in enumerate(titles)
             for b, end in enumerate(titles)
-            if a != b and f" {end}." in texts[start]
-        )
-        return (Graph(nodes, links),) if nodes else ()
+            if a != b and (a, b) not in {(link.start, link.end) for link in links}
+            and f" {end}." in texts.get(start, "")
+        ]  # fmt: skip
+        used = Bars((Bar("actions", len(state.past), self.turns, 0),))
+        return (Graph(nodes, tuple(links)), used) if nodes else (used,)
 
 
-def _place(number: int) -> tuple[float, float]:
-    """Where the page read so many pages ago is drawn."""
-    return (0.15 + 0.7 * (number % 4) / 3, 0.25 + 0.5 * (number // 4))
+def _page_colour(title: str, chain: Sequence[str], read: Sequence[str]) -> Colour:
+    """Green for a page of the chain that was read, gold for the answer, red for the register."""
+    if chain and title == chain[-1]:
+        return "gold"
+    if title in chain:
+        return "green" if title in read else "silver"
+    return "red" if title.endswith(REGISTER) else 0
+
+
+def _place(number: int, chained: int, total: int) -> tuple[float, float]:
+    """Where a page is drawn: the chain in rows to and fro, then the others in rows of four."""
+    rows = -(-chained // ACROSS)
+    last = rows - (total - chained) // -ACROSS - 1
+    row, column = divmod(number if number < chained else number - chained, ACROSS)
+    if number < chained:
+        column = ACROSS - 1 - column if row % 2 else column
+    else:
+        row += rows
+    return column / (ACROSS - 1), row / max(1, last)
 
 
 @metric("search-evidence", measures=("tasks/DeepSearch-v0",), bounds=(0.0, 1.0), better="higher")

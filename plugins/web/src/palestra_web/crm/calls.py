@@ -18,7 +18,7 @@ from typing import Any
 
 from palestra import Event, Option, Outcome, Rng, Scene, Text, environment
 from palestra.kernel.rng import check_seed
-from palestra.scene import Lines
+from palestra.scene import Lines, Part, Table
 
 from palestra_web.crm.database import sql_text
 from palestra_web.crm.desk import Ticket
@@ -35,6 +35,7 @@ from palestra_web.crm.tasks import (
     question,
     question_source,
 )
+from palestra_web.tools.answers import answer_part, call_grid
 from palestra_web.tools.declare import Answer, Call, Parameter, Program, Tool
 from palestra_web.tools.game import AllowPrograms, MaxCalls, Reply, ToolGame, ToolState
 
@@ -220,8 +221,30 @@ class CRMCalls(ToolGame[CallsState]):
         )
 
     def scene(self, state: CallsState, seat: int | None = None) -> Scene:
-        asked = Lines(tuple(self.describe(state, 0).splitlines()))
-        return Scene(parts=(asked, self.talk(state, seat)))
+        """Which tools were called, what the last call answered, and the question.
+
+        For a spectator the right answer is gold, where it stands in what was answered.
+        """
+        used = self.max_calls - self.calls_left(state)
+        caption = f"Calls made: {used} of {self.max_calls}"
+        asked = Lines((question(state.ticket.task),))
+        if seat is not None and state.programs_run:  # a program reads what the player does not
+            return Scene(caption, parts=(asked, self.talk(state, seat)))
+        parts: list[Part] = []
+        if state.calls_made:
+            right = state.ticket.truth if seat is None else ""
+            parts.append(call_grid(state.calls_made, self.max_calls))
+            parts.append(answer_part(state.calls_made[-1], right))
+        if seat is None:
+            parts.append(self._verdict(state))
+        return Scene(caption, parts=(*parts, asked))
+
+    def _verdict(self, state: CallsState) -> Table:
+        """The right answer beside the player's."""
+        ticket = state.ticket
+        said = ticket.said if isinstance(state.closing, Answer) else "-"
+        colour = "gold" if state.closing is None else "green" if ticket.score == 1 else "red"
+        return Table(("right answer", "the player's"), ((ticket.truth, said),), colours=(colour,))
 
 
 # What the tools look up

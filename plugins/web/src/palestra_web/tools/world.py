@@ -43,8 +43,9 @@ from typing import Annotated, Any, Literal, cast
 
 from palestra import Event, Integer, InvalidOption, Meta, Option, Outcome, Rng, Text, environment
 from palestra.kernel.rng import check_seed
-from palestra.scene import Lines, Scene
+from palestra.scene import Lines, Part, Scene
 
+from palestra_web.tools.answers import answer_part, call_table, type_graph
 from palestra_web.tools.database import (
     KINDS,
     LOOKUP,
@@ -858,8 +859,30 @@ class ToolWorld(ToolGame[ToolWorldState]):
         return "\n".join(lines)
 
     def scene(self, state: ToolWorldState, seat: int | None = None) -> Scene:
-        asked = Lines(tuple(self.describe(state, 0).splitlines()))
-        return Scene(parts=(asked, self.talk(state, seat)))
+        """The request, the values that calls led from and to, and the last calls.
+
+        A spectator sees the way that the task was drawn from and its goals, in gold.
+        """
+        used = self.max_calls - self.calls_left(state)
+        caption = f"Calls made: {used} of {self.max_calls}"
+        parts: list[Part] = [Lines(tuple(self.request(state).splitlines()))]
+        if seat is not None and state.programs_run:  # a program reads what the player does not
+            return Scene(caption, parts=(*parts, self.talk(state, seat)))
+        library = self.library(state)
+        way = _way(state.task, library) if seat is None else []
+        goals = state.task.goals if seat is None else ()
+        ends = [_given(goal) for goal in goals], [f"{goal.table}_{goal.column}" for goal in goals]
+        made = [one for one in state.calls_made if one.call.tool in library.functions]
+        ways = type_graph(library, way, ends, made)
+        parts += [ways] if ways.nodes else []
+        if state.calls_made:
+            parts += [call_table(state.calls_made), answer_part(state.calls_made[-1])]
+        return Scene(caption, parts=tuple(parts))
+
+
+def _way(task: DatabaseTask, library: Library) -> list[str]:
+    """The functions that the first goal was drawn with."""
+    return [name for name in task.walk if name in library.functions]
 
 
 def _given(goal: Goal) -> str:

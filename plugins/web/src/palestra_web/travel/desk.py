@@ -42,11 +42,13 @@ from palestra import (
     environment,
 )
 from palestra.kernel.rng import check_seed
-from palestra.scene import Lines, Part, Table
+from palestra.scene import Lines, Part
 
+from palestra_web.tools.answers import answer_part, call_table
 from palestra_web.tools.declare import Call, Done, Parameter, Program, Tool
 from palestra_web.tools.game import AllowPrograms, MaxCalls, Reply, ToolGame, ToolState
 from palestra_web.travel.cheapest import cheapest
+from palestra_web.travel.pictures import calendar, route, standing
 from palestra_web.travel.plan import NONE, PlanDay, Verdict, judge
 from palestra_web.travel.tables import (
     CITIES,
@@ -68,6 +70,7 @@ STAGES = {
     "sparse": (0.0, 0.0, 0.0, 0.0, 1.0),
 }
 LAST_DAY = max(LENGTHS)
+LAST_CALLS = 2  # in a picture
 REDRAWS = 20  # attempts to redraw unknown rows until a plan within the budget exists
 BUDGET = (105, 150)  # range of the budget, percent of the cheapest plan's cost
 
@@ -361,20 +364,33 @@ class TravelDesk(ToolGame[TripState]):
         return "\n".join(lines)
 
     def scene(self, state: TripState, seat: int | None = None) -> Scene:
-        """The request, the plan so far, and the calls; for a spectator a plan that would do."""
-        request = Lines((str(state.trip.request),))
-        noted = plan_table("the plan so far", [state.noted[day] for day in sorted(state.noted)])
-        parts: list[Part] = [request, noted, self.talk(state, seat)]
-        if seat is None:
-            parts.insert(2, plan_table("a plan that meets it", state.trip.witness))
-        left = f"Calls made: {self.max_calls - self.calls_left(state)} of {self.max_calls}."
-        return Scene(parts=tuple(parts), lines=(left,))
+        """The route and the days of the plan, and the calls.
 
-
-def plan_table(title: str, days: Sequence[PlanDay]) -> Table:
-    """Where a plan spends its days and nights."""
-    rows = tuple((str(day.day), day.city, day.transport, day.lodging) for day in days)
-    return Table(("day", "city", "transport", "lodging"), rows, title)
+        A spectator sees all cities of the region, a route that would do (gold), and which checks
+        the plan passes; a player the cities of their plan and the last answer.
+        """
+        trip, days = state.trip, state.trip.request.days
+        plan = [state.noted[day] for day in sorted(state.noted)]
+        caption = f"Calls made: {self.max_calls - self.calls_left(state)} of {self.max_calls}"
+        request = Lines((str(trip.request),))
+        if seat is not None:
+            own: list[Part] = [route(trip.request.origin, (), plan, ()), request]
+            own.insert(1, calendar(state.noted, days, None))
+            if state.programs_run:  # a program reads what the player does not
+                own.append(self.talk(state, seat))
+            elif state.calls_made:
+                own += [call_table(state.calls_made, 1), answer_part(state.calls_made[-1])]
+            return Scene(caption, parts=tuple(own))
+        cities = trip.tables.cities[trip.request.region]
+        verdict = judge(plan, trip.request, trip.tables)
+        parts: list[Part] = [
+            route(trip.request.origin, cities, plan, trip.witness),
+            calendar(state.noted, days, verdict),
+            *([standing(plan, trip.request, trip.tables, verdict)] if plan else []),
+        ]
+        if state.calls_made:
+            parts.append(call_table(state.calls_made, LAST_CALLS))
+        return Scene(caption, parts=(*parts, request))
 
 
 def text_of(day: PlanDay) -> str:
