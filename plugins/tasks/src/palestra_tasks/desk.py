@@ -175,9 +175,9 @@ class TaskGame(TextGame[State]):
         """The task in the words of a picture: the statement, or what the picture does not show."""
         return self.statement(state, seat)
 
-    def noted(self, state: State, seat: int) -> tuple[str, ...]:
+    def noted(self, state: State, seat: int | None) -> tuple[str, ...]:
         """The last lines of a picture: the notes, or those that the picture does not show."""
-        return self.notes(state, seat)
+        return self.notes(state, 0 if seat is None else seat)
 
     def acting(self, state: State) -> int:
         """The seat to act while the episode is not over."""
@@ -248,7 +248,7 @@ class TaskGame(TextGame[State]):
         reader = 0 if seat is None else seat
         task = Lines(tuple(self.told(state, reader).splitlines()))
         parts: list[Part] = [*self.picture(state, seat), Talk(tuple(said_so_far)), task]
-        return Scene(parts=tuple(parts), lines=self.noted(state, reader))
+        return Scene(parts=tuple(parts), lines=self.noted(state, seat))
 
     def observation_space(self, seat: int) -> spaces.Box:
         if not self.num_features:

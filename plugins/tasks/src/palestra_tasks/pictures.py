@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isfinite
 
-from palestra.scene import Chart, Page, Series, Widget
+from palestra.scene import Card, Cards, Chart, Page, Series, Widget
 
 Points = tuple[tuple[float, float], ...]
 
@@ -62,3 +62,16 @@ def file_page(name: str, text: str) -> Page:
     """A file as a page with its name above, a line of text for each of its lines."""
     lines = text.splitlines() or ["(empty)"]
     return Page(tuple(Widget("text", line or " ") for line in lines), name)
+
+
+def file_cards(files: Sequence[str], opened: Sequence[str]) -> Cards:
+    """Files as cards: those that were opened lie face up, with the beginning of their name."""
+    return Cards(
+        "files",
+        tuple(
+            Card(name.split(".")[0][:5], colour="blue", label=name)
+            if name in opened
+            else Card(hidden=True, label=name)
+            for name in files
+        ),
+    )

@@ -228,7 +228,7 @@ class COBench(TaskGame[SearchState]):
             return ("No program yet.",)
         return (f"Best development score so far: {max(state.best[0], 0.0):.4f}.",)
 
-    def noted(self, state: SearchState, seat: int) -> tuple[str, ...]:
+    def noted(self, state: SearchState, seat: int | None) -> tuple[str, ...]:
         return ()  # the best score is in the chart
 
     def options(self, state: SearchState, seat: int) -> tuple[Option, ...]:

@@ -354,9 +354,11 @@ class FastCode(Talking, TaskGame[SpeedState]):
             lines.append(f"This program executes {self._told(state, state.judged)}.")
         return tuple(lines)
 
-    def noted(self, state: SpeedState, seat: int) -> tuple[str, ...]:
+    def noted(self, state: SpeedState, seat: int | None) -> tuple[str, ...]:
         """Without the best speed-up, which is in the chart."""
-        return tuple(line for line in self.notes(state, seat) if not line.startswith("Best speed"))
+        return tuple(
+            line for line in super().noted(state, seat) if not line.startswith("Best speed")
+        )
 
     def _told(self, state: SpeedState, code: str) -> str:
         """How many lines a program executes by size, and how fast they grow."""

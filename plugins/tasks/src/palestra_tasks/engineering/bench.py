@@ -213,7 +213,7 @@ class FrontierEng(TaskGame[BenchState]):
         """Without the ranges, which are drawn, and the names of the constraints."""
         return DESIGNS[state.design].task
 
-    def noted(self, state: BenchState, seat: int) -> tuple[str, ...]:
+    def noted(self, state: BenchState, seat: int | None) -> tuple[str, ...]:
         return ()  # the best objective is in the chart
 
     def options(self, state: BenchState, seat: int) -> tuple[Option, ...]:

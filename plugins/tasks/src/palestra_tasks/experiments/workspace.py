@@ -289,9 +289,9 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         log = [f"Log: {quote(one)}" for one in state.log]
         return (f"{version} Validation errors so far: {found or 'none'}.", *log)
 
-    def noted(self, state: WorkspaceState, seat: int) -> tuple[str, ...]:
+    def noted(self, state: WorkspaceState, seat: int | None) -> tuple[str, ...]:
         """The version and the log; errors are in the chart."""
-        version, *log = self.notes(state, seat)
+        version, *log = super().noted(state, seat)
         return (version.split(" Validation")[0], *log)
 
     def options(self, state: WorkspaceState, seat: int) -> tuple[Option, ...]:
