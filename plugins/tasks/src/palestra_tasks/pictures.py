@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import isfinite
 
 from palestra.scene import Card, Cards, Chart, Page, Series, Widget
 
+APART = (0.016, 0.12)  # of the width and the height of a chart
 Points = tuple[tuple[float, float], ...]
 
 
@@ -56,6 +58,31 @@ def tries_chart(
         if some:
             series.append(Series(name, some, "points", colour))
     return Chart(tuple(series), title, what)
+
+
+def thinned(series: Sequence[Series]) -> tuple[Series, ...]:
+    """Series of a chart without the points of clouds that would lie on points before them.
+
+    Two points need `APART` of the chart's width or height between them, so that small charts of
+    many points stay clear.
+    """
+    every = [point for one in series for point in one.points]
+    if not every:
+        return tuple(series)
+    wide, high = (max(axis) - min(axis) or 1.0 for axis in zip(*every, strict=True))
+    kept, found = list[tuple[float, float]](), list[Series]()
+    for one in series:
+        mine: list[tuple[float, float]] = []
+        for x, y in one.points:
+            if one.kind == "points" and any(
+                ((x - u) / wide / APART[0]) ** 2 + ((y - v) / high / APART[1]) ** 2 < 1
+                for u, v in kept
+            ):
+                continue
+            mine.append((x, y))
+            kept += [(x, y)] if one.kind == "points" else []
+        found.append(replace(one, points=tuple(mine)))
+    return tuple(one for one in found if one.points)
 
 
 def file_page(name: str, text: str) -> Page:

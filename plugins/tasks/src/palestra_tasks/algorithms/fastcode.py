@@ -477,7 +477,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
             return (tries_chart(tried, max(2, self.turns), "speed-up", level, what="program"),)
         if not state.curve:
             return (self._growth_chart(state),)
-        top = max(1.0, *state.curve)
+        top = max(1.5, *state.curve)
         first = max(0, len(state.curve) - 5)
         bars = [Bar("slow program", 1.0, top, "red")]
         bars += [

@@ -468,14 +468,14 @@ class OptiMUS(TaskGame[ModelState]):
 
     def picture(self, state: ModelState, seat: int | None) -> tuple[Part, ...]:
         """The data, or the model that was solved: its coefficients and its variables' values."""
-        parts: list[Part] = [] if state.last else list(data_charts(self.table(state)))
-        if state.last:
-            model = declared_model(json.dumps(self.table(state)), state.clauses)
-            if not isinstance(model, str):
-                parts.append(coefficients_grid(model))
-                values = state.last.solved.point if state.last.solved else ()
-                if values:
-                    parts.append(values_chart(values))
+        data, parts = self.table(state), list[Part]()
+        model = declared_model(json.dumps(data), state.clauses) if state.last else ""
+        if isinstance(model, str):
+            parts += data_charts(data)
+        else:
+            parts.append(coefficients_grid(model))
+            values = state.last.solved.point if state.last and state.last.solved else ()
+            parts += [values_chart(values)] if values else []
         if self.form == "clauses":
             names = self.clause_names(state.story)
             parts.append(

@@ -74,7 +74,7 @@ from palestra_tasks.experiments.data import (
 from palestra_tasks.experiments.programs import LINEAR, STARTER
 from palestra_tasks.experiments.projects import SIZES, TEST, Plan, draw_plan, draw_project
 from palestra_tasks.experiments.scripts import STARTERS, TOOLS, numeric_script
-from palestra_tasks.pictures import tries_chart
+from palestra_tasks.pictures import thinned, tries_chart
 from palestra_tasks.running import LONGEST_PROGRAM, require_sandbox, run
 
 DATA, SCRIPT, TOOLBOX = "data.csv", "train.py", "tools.py"
@@ -394,8 +394,8 @@ class MLWorkspace(TaskGame[WorkspaceState]):
             train, sample, _ = self.samples(state)
             predicted = predictions(state.versions[-1], train, sample.rows, state.plan is not None)
             if predicted:
-                parts.append(fit_chart(state.kind, sample, predicted))
-        elif (seat is None or state.opened) and not state.plan:
+                return (*parts, fit_chart(state.kind, sample, predicted))
+        if (seat is None or state.opened) and not state.plan:
             known, rows = self.samples(state)[0], None if seat is None else SHOWN
             parts.append(data_chart(state.kind, known.rows[:rows], known.targets[:rows]))
         return tuple(parts)
@@ -418,7 +418,9 @@ def data_chart(kind: str, rows: Sequence[Any], targets: Sequence[float]) -> Char
     """Rows of plain data: what is to be predicted by the first number, or classes on a plane."""
     if kind != "classes":
         points = tuple((float(row[0]), float(one)) for row, one in zip(rows, targets, strict=True))
-        return Chart((Series("", points, "points", 0),), "rows of the data", "x0", "target")
+        return Chart(
+            thinned((Series("", points, "points", 0),)), "rows of the data", "x0", "target"
+        )
     series = tuple(
         Series(
             f"class {number}",
@@ -428,7 +430,7 @@ def data_chart(kind: str, rows: Sequence[Any], targets: Sequence[float]) -> Char
         )
         for number in (0, 1)
     )
-    return Chart(series, "rows of the data", "x0", "x1")
+    return Chart(thinned(series), "rows of the data", "x0", "x1")
 
 
 def fit_chart(kind: str, sample: Sample, predicted: Sequence[float]) -> Chart:
@@ -450,20 +452,20 @@ def fit_chart(kind: str, sample: Sample, predicted: Sequence[float]) -> Chart:
             Series("right", right, "points", "green"),
             Series("wrong", wrong, "points", "red"),
         )
-        return Chart(series, "validation rows", "x0", "x1")
+        return Chart(thinned(series), "validation rows", "x0", "x1")
     if kind == "series":
         months = [float(row[0]) for row in sample.rows]
         series = (
             Series("true", tuple(zip(months, truth, strict=True)), "line", "green"),
             Series("predicted", tuple(zip(months, predicted, strict=True)), "points", 0),
         )
-        return Chart(series, "validation rows", "month")
+        return Chart(thinned(series), "validation rows", "month")
     ends = (min(truth), max(truth))
     series = (
         Series("right", tuple((end, end) for end in ends), "line", "green"),
         Series("predicted", tuple(zip(truth, predicted, strict=True)), "points", 0),
     )
-    return Chart(series, "validation rows", "true", "predicted")
+    return Chart(thinned(series), "validation rows", "true", "predicted")
 
 
 def share_of_way(first: float, last: float, known: float, measure: str) -> float:

@@ -50,6 +50,7 @@ from palestra.kernel.rng import check_seed
 from palestra.scene import Bar, Bars, Chart, Colour, Part, Plane, Series, Spot
 
 from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, shared_end
+from palestra_tasks.pictures import thinned
 from palestra_tasks.science.information import Trial, information_gain, posterior
 from palestra_tasks.science.models import MODELS, Array, Designs, Model
 
@@ -356,18 +357,18 @@ class BoxingGym(Talking, TaskGame[LabState]):
         values = [value for _, value in (*trials, *guesses)]
         low, wide = min(values, default=0.0), max(values, default=0.0) - min(values, default=0.0)
 
-        def spot(x: float, y: float, radius: float, colour: Colour, label: str) -> Spot:
-            across, down = ((one - axis.low) / (axis.high - axis.low) for one in (x, -y))
-            inside = (min(1.0, max(0.0, one)) for one in (across, down))
-            return Spot(*inside, radius, "", colour, label, landmark=label == "source")
+        def spot(at: Sequence[float], radius: float, colour: Colour, label: str) -> Spot:
+            across, down = ((one - axis.low) / (axis.high - axis.low) for one in (at[0], -at[1]))
+            x, y = (min(1.0, max(0.0, one)) for one in (across, down))
+            return Spot(x, y, radius, "", colour, label, landmark=label == "source")
 
         spots = [
-            spot(*design, 0.02 + 0.03 * (value - low) / (wide or 1.0), colour, f"{value:.3g}")
+            spot(design, 0.02 + 0.03 * (value - low) / (wide or 1.0), colour, f"{value:.3g}")
             for colour, some in ((0, trials), ("gold", guesses))
             for design, value in some
         ]
         sources = (state.theta[:2], state.theta[2:]) if known else ()
-        spots += [spot(x, y, 0.05, "green", "source") for x, y in sources]
+        spots += [spot(at, 0.05, "green", "source") for at in sources]
         return Plane(tuple(spots))
 
     def _guesses(self, state: LabState, seat: int | None) -> list[Trial]:
@@ -397,7 +398,7 @@ class BoxingGym(Talking, TaskGame[LabState]):
             if some:
                 points = tuple((design[0], value) for design, value in some)
                 series.append(Series(name, points, "points", colour))
-        return Chart(tuple(series), "outcome", self._axis_name(state))
+        return Chart(thinned(series), "outcome", self._axis_name(state))
 
     def _map_chart(
         self, state: LabState, trials: Sequence[Trial], guesses: Sequence[Trial], *, known: bool

@@ -39,6 +39,7 @@ from palestra.paragraphs import paragraphs
 from palestra.scene import Chart, Part, Series
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.pictures import thinned
 from palestra_tasks.science.causes import WINDOWS, WITHIN, Design
 from palestra_tasks.science.econometrics import (
     METHODS,
@@ -391,7 +392,7 @@ class Econometrics(TaskGame[StudyState]):
         slope, ends = self._truth(state), (float(x.min()), float(x.max()))
         line = tuple((end, float(y.mean()) + slope * (end - float(x.mean()))) for end in ends)
         series = (Series("data", points, "points", 0), Series("true slope", line, "line", "green"))
-        return Chart(series, "data", cause, outcome)
+        return Chart(thinned(series), "data", cause, outcome)
 
 
 @lru_cache(maxsize=1024)

@@ -49,6 +49,7 @@ from palestra.paragraphs import paragraphs
 from palestra.scene import Bar, Bars, Chart, Part, Series
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.pictures import thinned
 from palestra_tasks.worlds import courses
 from palestra_tasks.worlds.course_beliefs import imagine_course
 from palestra_tasks.worlds.courses import SIZES, DrawnCourse
@@ -458,7 +459,7 @@ class DataTeacher(TaskGame[ClassState]):
             points = tuple((float(n), r / courses.ASKED) for n, r in reads if r >= 0)
             if points:
                 series.append(Series(name, points, "line", skill))
-        return Chart(tuple(series), "accuracy", "round")
+        return Chart(thinned(series), "accuracy", "round")
 
     def _lesson_chart(self, state: ClassState, skill: int) -> Chart:
         """The examples of a skill that the student has, by label, and the line between labels."""
@@ -471,7 +472,7 @@ class DataTeacher(TaskGame[ClassState]):
             for label in (0, 1)
             if (points := tuple((x, y) for _, x, y, given in mine if given == label))
         ]
-        return Chart(tuple(series), f"examples of {kind.name}", "x", "y")
+        return Chart(thinned(series), f"examples of {kind.name}", "x", "y")
 
 
 def _border(kind: Skill, reach: float) -> tuple[tuple[float, float], ...]:
