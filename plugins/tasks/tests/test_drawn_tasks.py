@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from itertools import combinations
 from typing import Any
@@ -13,11 +14,14 @@ from palestra import Episode, Rng, Turn
 from palestra.agents.making import make_agent
 from palestra.sandbox import Limits
 from palestra.scene import Cards, Chart, Graph, Grid, Part, Series, Table
+from palestra_renderers.picture import Painter, paint_episode
 from palestra_tasks.combinatorial import problems
 from palestra_tasks.combinatorial.drawing import DRAWN, draw_instance, map_of
 from palestra_tasks.combinatorial.problem import PROBLEMS, Infeasible, distances
 from palestra_tasks.combinatorial.problems.routing import tour_length
 from palestra_tasks.desk import Program, shown_action
+from palestra_tasks.engineering.bench import Submit
+from palestra_tasks.experiments.workspace import Execute
 from palestra_tasks.pictures import APART, best_so_far, thinned, tries_chart
 from palestra_tasks.running import run
 from palestra_tasks.worlds.planworld import PlanWorld
@@ -275,3 +279,40 @@ def test_an_interval_of_an_estimate_has_two_errors_each_way() -> None:
     )
     assert middle == ((1.0, value),)
     assert reach[1][1] - reach[0][1] == pytest.approx(4 * error)
+
+
+def test_a_world_without_places_draws_its_goals() -> None:
+    world = {
+        "name": "lamps",
+        "objects": {"lamp": ["red", "blue", "white"]},
+        "operators": [
+            {"name": "light", "parameters": {"a": "lamp"}, "needs": [], "adds": ["lit(?a)"]}
+        ],
+        "start": ["lit(blue)"],
+        "goal": ["lit(red)", "lit(blue)"],
+    }
+    positions = play("tasks/PlanWorld-v0", "planworld-planner", 1, world=json.dumps(world))
+    colours = [[n.colour for n in part(position, Graph).nodes] for position in positions]
+    assert colours == [["green", "gold"], ["green", "green"]]
+
+
+@pytest.mark.parametrize("value", ["1e308", "-1e308", "1e154", "0"])
+@pytest.mark.parametrize("data", ["line", "curve", "classes", "series"])
+def test_predictions_of_any_size_can_be_painted(data: str, value: str) -> None:
+    episode = Episode(palestra.game("tasks/MLWorkspace-v0", data=data), 2)
+    code = f"def predict(rows, targets, queries):\n    return [{value}] * len(queries)\n"
+    episode.act({0: Program(code)})
+    episode.act({0: Execute()})
+    painter = Painter((480, 480))
+    for seat in (None, 0):
+        paint_episode(painter, episode, seat)
+        assert np.ptp(painter.array()) > 0
+
+
+def test_objectives_far_from_the_start_do_not_flatten_a_chart() -> None:
+    episode = Episode(palestra.game("tasks/FrontierEng-v0", design="three-bar-truss"), 2)
+    first = episode.state.first
+    for values in ("[1.0, 1.0]", "[0.001, 0.001]", "[0.9, 0.5]"):
+        episode.act({0: Submit(values)})
+    drawn = [y for one in part(episode, Chart).series for _, y in one.points]
+    assert max(map(abs, drawn)) <= 3 * abs(first)

@@ -48,7 +48,7 @@ def tries_chart(
     shown = [point for point in points if isfinite(point[1])]
     end = float(max(budget, len(tried), 2))
     series = []
-    if level is not None:
+    if level is not None and isfinite(level[1]):
         series.append(Series(level[0], ((1.0, level[1]), (end, level[1])), "line", "green"))
     best = best_so_far(tried, most=most)
     if len(best) > 1:

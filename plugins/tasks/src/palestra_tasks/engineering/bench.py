@@ -37,6 +37,7 @@ from palestra_tasks.pictures import tries_chart
 FLOOR = 1e-15  # of an objective, whose logarithm is taken
 SLACK = 1e-9  # by which a constraint may be broken
 MOST = 40.0  # largest return
+FAR = 3.0  # times the first objective: infeasible ones beyond it are not drawn
 _EVALUATED = re.compile(r"Objective (\S+)\. (Feasible|Infeasible)")
 DRAWN = 32  # loads and limits that a fork chooses from
 NAMES = Literal[
@@ -281,7 +282,9 @@ class FrontierEng(TaskGame[BenchState]):
         for past in state.past:
             found = _EVALUATED.match(past.reply)
             if found:
-                tried.append((float(found[1]), found[2] == "Feasible"))
+                value, feasible = float(found[1]), found[2] == "Feasible"
+                far = not feasible and abs(value) > FAR * abs(state.first)
+                tried.append((math.nan if far else value, feasible))
                 shown = past.action.values  # type: ignore[attr-defined]
                 best = shown == state.best_values
                 colour = "gold" if best else "blue" if tried[-1][1] else "red"

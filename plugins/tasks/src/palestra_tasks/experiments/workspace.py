@@ -79,6 +79,7 @@ from palestra_tasks.running import LONGEST_PROGRAM, require_sandbox, run
 
 DATA, SCRIPT, TOOLBOX = "data.csv", "train.py", "tools.py"
 SHOWN = 12  # rows of data that are shown
+FARTHEST = 10  # times the largest target, of a prediction in a picture
 FEWEST = 4  # test rows by which the law is taken to be better than the first script, at least
 SUCCESS = 0.1  # improvement on the starter that counts as a success
 LIMITS = Limits(lines=1_000_000, cpu=5, seconds=15.0)
@@ -439,6 +440,8 @@ def fit_chart(kind: str, sample: Sample, predicted: Sequence[float]) -> Chart:
     kind: of plain data, or "" in a project. The nearer points are to the line, the better.
     """
     truth = [float(target) for target in sample.targets]
+    near = FARTHEST * (1 + max(map(abs, truth)))  # what is farther away is drawn there
+    predicted = [min(near, max(-near, value)) for value in predicted]
     if kind == "classes":
         right, wrong = (
             tuple(

@@ -25,7 +25,8 @@ def draw_world(planned: PlannedWorld, facts: frozenset[str]) -> Graph:
 
     Places are what something can be at; a thing stands beside its place, or beside you while it is
     held. A golden arrow leads from a thing to where the goal wants it; things that are there are
-    green. A way that is not like most others, such as a locked one, is red and named.
+    green. A way that is not like most others, such as a locked one, is red and named. In a world
+    without places the goals are drawn, those that are met green.
     """
     every = planned.start | planned.goal | facts
     every |= frozenset(fact for action in planned.actions for fact in action.adds)
@@ -35,6 +36,9 @@ def draw_world(planned: PlannedWorld, facts: frozenset[str]) -> Graph:
     ends = {place for _, place in stands}
     ends |= {n for kind, names in _split(every) if kind != "at" and len(names) == 2 for n in names}
     places = [name for name in objects if name in ends and name not in things]
+    if not places and not things:
+        goals = sorted(planned.goal)
+        return Graph(tuple(Node("", "green" if g in facts else "gold", g) for g in goals))
     spots, nodes = dict[str, tuple[float, float]](), list[Node]()
     for n, name in enumerate(places):
         angle = 2 * pi * n / len(places) - pi / 2
