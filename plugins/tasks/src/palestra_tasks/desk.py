@@ -134,6 +134,7 @@ class TaskGame(TextGame[State]):
     pays_score = True  # whether the final score is paid; False where it was paid on the way
     num_features: Any = 0  # entries of the array observation; 0 where actions have no numbers
     feature_bounds: Any = (-1e6, 1e6)
+    shown_past: ClassVar[int] = 6  # actions whose words stand in a picture, the last ones
     turns: Any  # Turns; a dataclass field
 
     @property
@@ -169,6 +170,14 @@ class TaskGame(TextGame[State]):
     def picture(self, state: State, seat: int | None) -> tuple[Part, ...]:
         """What to draw above the talk; for None everything may be shown."""
         return ()
+
+    def told(self, state: State, seat: int) -> str:
+        """The task in the words of a picture: the statement, or what the picture does not show."""
+        return self.statement(state, seat)
+
+    def noted(self, state: State, seat: int | None) -> tuple[str, ...]:
+        """The last lines of a picture: the notes, or those that the picture does not show."""
+        return self.notes(state, 0 if seat is None else seat)
 
     def acting(self, state: State) -> int:
         """The seat to act while the episode is not over."""
@@ -225,19 +234,21 @@ class TaskGame(TextGame[State]):
 
     def scene(self, state: State, seat: int | None = None) -> Scene:
         """The picture of the task, what was said last, and the task itself."""
-        said_so_far = [
-            saying
-            for past in self.seen(state, seat)[-6:]
-            for shown in [shown_action(past.action)]
-            for saying in (
-                Saying(self.players[past.seat], shown, past.seat, code="\n" in shown),
-                Saying("answer", beginning(past.reply), "green"),
+        past, said_so_far = self.seen(state, seat), list[Saying]()
+        for number in range(max(0, len(past) - self.shown_past), len(past)):
+            one = past[number]
+            alike = (
+                p.action for p in reversed(past[:number]) if type(p.action) is type(one.action)
             )
-        ]
+            shown = shown_action(one.action, next(alike, None))
+            said_so_far += (
+                Saying(self.players[one.seat], shown, one.seat, code="\n" in shown),
+                Saying("answer", beginning(one.reply), "green"),
+            )
         reader = 0 if seat is None else seat
-        task = Lines(tuple(self.statement(state, reader).splitlines()))
+        task = Lines(tuple(self.told(state, reader).splitlines()))
         parts: list[Part] = [*self.picture(state, seat), Talk(tuple(said_so_far)), task]
-        return Scene(parts=tuple(parts), lines=self.notes(state, reader))
+        return Scene(parts=tuple(parts), lines=self.noted(state, seat))
 
     def observation_space(self, seat: int) -> spaces.Box:
         if not self.num_features:
@@ -277,19 +288,34 @@ def beginning(text: str) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
 
 
-def shown_action(action: TextAction) -> str:
+def shown_action(action: TextAction, before: TextAction | None = None) -> str:
     """An action as people read it: texts of several lines below its name, their lines numbered.
 
-    So no line of theirs can be mistaken for another's.
+    So no line of theirs can be mistaken for another's. Lines that the action `before` of the same
+    kind does not have, such as those of a program that were changed, have a plus sign.
     """
-    fields = {name: getattr(action, name) for name in action.__struct_fields__}
-    texts = [text for text in fields.values() if isinstance(text, str) and "\n" in text]
+    texts = _long_texts(action)
     if not texts:
         return escape(beginning(repr(action)))
+    fields = {name: getattr(action, name) for name in action.__struct_fields__}
     others = ", ".join(f"{name}={value!r}" for name, value in fields.items() if value not in texts)
     lines = [line for text in texts for line in beginning(text.strip("\n")).split("\n")]
-    numbered = [f"{number:>2}  {escape(line)}" for number, line in enumerate(lines, 1)]
+    old = (
+        {line for text in _long_texts(before) for line in text.split("\n")}
+        if before
+        else set(lines)
+    )
+    numbered = [
+        f"{number:>2}{' ' if line in old else '+'} {escape(line)}"
+        for number, line in enumerate(lines, 1)
+    ]
     return "\n".join([f"{type(action).__name__}({escape(others)})", *numbered])
+
+
+def _long_texts(action: TextAction) -> list[str]:
+    """The texts of an action that have several lines."""
+    values = (getattr(action, name) for name in action.__struct_fields__)
+    return [value for value in values if isinstance(value, str) and "\n" in value]
 
 
 def _fenced_program(text: str, legal: Grammar) -> Program | None:

@@ -30,9 +30,10 @@ from typing import Annotated, Any, Literal
 from palestra import Meta, Option, Rng, Text, environment
 from palestra.kernel.rng import check_seed
 from palestra.sandbox import Limits
-from palestra.scene import Bar, Bars, Part
+from palestra.scene import Part
 
 from palestra_tasks.combinatorial import problems
+from palestra_tasks.combinatorial.drawing import draw_instance
 from palestra_tasks.combinatorial.problem import PROBLEMS, Infeasible, Instance, problem, score
 from palestra_tasks.desk import (
     FINISH,
@@ -45,6 +46,7 @@ from palestra_tasks.desk import (
     Turns,
     solo,
 )
+from palestra_tasks.pictures import tries_chart
 from palestra_tasks.running import LONGEST_PROGRAM, Run, require_sandbox, run
 
 __all__ = ["COBench", "problems"]  # importing the latter registers them
@@ -105,6 +107,21 @@ def score_run(name: str, instance: Instance, optimum: float, ran: Run) -> Instan
     return InstanceScore(0.0, None, why or "it returned nothing")
 
 
+@lru_cache(maxsize=256)
+def answer_of(name: str, size: int, first: int, code: str, limits: Limits) -> Any:
+    """A program's feasible answer on the instance that the player reads; None without one."""
+    instance = instance_of(name, size, first, 0, 0)
+    ran = run(code, "solve", instance, limits=limits)
+    for answer in (ran.value, ran.reported):
+        try:
+            if answer is not None:
+                problem(name).value(instance, answer)
+                return answer
+        except Infeasible:
+            continue
+    return None
+
+
 @dataclass(slots=True, kw_only=True)
 class SearchState(TaskState):
     """The state of a search for an algorithm."""
@@ -149,6 +166,7 @@ class COBench(TaskGame[SearchState]):
     ] = 200_000
 
     runs_programs = True
+    shown_past = 1
     rules_text = """
         You write an algorithm for a problem of combinatorial optimisation.
 
@@ -201,10 +219,17 @@ class COBench(TaskGame[SearchState]):
             f"of processor time.\nDevelopment instance 0: {shown}"
         )
 
+    def told(self, state: SearchState, seat: int) -> str:
+        """Without the instance, which is drawn."""
+        return problem(state.problem).statement
+
     def notes(self, state: SearchState, seat: int) -> tuple[str, ...]:
         if not state.curve:
             return ("No program yet.",)
         return (f"Best development score so far: {max(state.best[0], 0.0):.4f}.",)
+
+    def noted(self, state: SearchState, seat: int | None) -> tuple[str, ...]:
+        return ()  # the best score is in the chart
 
     def options(self, state: SearchState, seat: int) -> tuple[Option, ...]:
         kind = problem(state.problem)
@@ -269,7 +294,14 @@ class COBench(TaskGame[SearchState]):
         return copy
 
     def picture(self, state: SearchState, seat: int | None) -> tuple[Part, ...]:
-        bars = tuple(
-            Bar(f"program {n + 1}", value, 1.0, 0) for n, value in enumerate(state.curve[-8:])
-        )
-        return (Bars(bars),) if bars else ()
+        """The first development instance with the best program's answer, and all scores."""
+        name, instance = state.problem, self.example(state)
+        answer = None
+        if state.best[0] > 0:
+            answer = answer_of(name, self.size[name], state.first, state.best[1], self.limits)
+        drawn = draw_instance(name, instance, answer)
+        if not state.curve:
+            return drawn
+        tried = [(score, score > 0) for score in state.curve]
+        chart = tries_chart(tried, self.turns, "score", ("optimum", 1.0), what="program")
+        return (*drawn, chart)

@@ -62,7 +62,7 @@ from palestra import (
 from palestra.kernel.rng import check_seed
 from palestra.quoting import disarm
 from palestra.sandbox import Limits
-from palestra.scene import Bar, Bars, Part
+from palestra.scene import Bar, Bars, Chart, Part, Series
 
 from palestra_tasks.algorithms.composing import (
     Pool,
@@ -83,6 +83,7 @@ from palestra_tasks.desk import (
     Turns,
     shared_end,
 )
+from palestra_tasks.pictures import tries_chart
 from palestra_tasks.running import LONGEST_PROGRAM, require_sandbox, run
 
 MOST_LINES = 1_000_000
@@ -250,6 +251,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
     turns: Turns = 6
 
     runs_programs = True
+    shown_past = 1
     rules_text = """
         You make a Python function faster without changing what it returns.
 
@@ -351,6 +353,12 @@ class FastCode(Talking, TaskGame[SpeedState]):
             lines.append(f"The slow program executes {self._told(state, slow)}.")
             lines.append(f"This program executes {self._told(state, state.judged)}.")
         return tuple(lines)
+
+    def noted(self, state: SpeedState, seat: int | None) -> tuple[str, ...]:
+        """Without the best speed-up, which is in the chart."""
+        return tuple(
+            line for line in super().noted(state, seat) if not line.startswith("Best speed")
+        )
 
     def _told(self, state: SpeedState, code: str) -> str:
         """How many lines a program executes by size, and how fast they grow."""
@@ -459,9 +467,37 @@ class FastCode(Talking, TaskGame[SpeedState]):
         return copy
 
     def picture(self, state: SpeedState, seat: int | None) -> tuple[Part, ...]:
-        top = max(state.curve, default=1.0) or 1.0
-        bars = tuple(Bar(f"program {n + 1}", s, top, 0) for n, s in enumerate(state.curve[-8:]))
-        return (Bars(bars),) if bars else ()
+        """The speed-up of every program, and how many lines grow with the argument.
+
+        A coder does not read the latter.
+        """
+        if seat == CODER:
+            tried = [(ratio, ratio > 0) for ratio in state.curve]
+            level = ("slow program", 1.0)
+            return (tries_chart(tried, max(2, self.turns), "speed-up", level, what="program"),)
+        if not state.curve:
+            return (self._growth_chart(state),)
+        top = max(1.5, *state.curve)
+        first = max(0, len(state.curve) - 5)
+        bars = [Bar("slow program", 1.0, top, "red")]
+        bars += [
+            Bar(f"program {n}", ratio, top, "green" if ratio == state.best[0] else 0)
+            for n, ratio in enumerate(state.curve[first:], first + 1)
+        ]
+        return Bars(tuple(bars)), self._growth_chart(state)
+
+    def _growth_chart(self, state: SpeedState) -> Chart:
+        """How many lines the slow program and the best one execute, by size."""
+        slow = kernel_of(state.kernel).slow
+        codes = [("slow program", slow, "red")]
+        if state.best[1]:
+            codes.append(("best program", state.best[1], "green"))
+        series = (
+            Series(name, tuple((float(n), float(lines)) for n, lines in found), "line", colour)
+            for name, code, colour in codes
+            for found in [sorted(measure(code, state.kernel, self.size))]
+        )
+        return Chart(tuple(series), "lines executed", "size of the argument")
 
 
 @agent("fastcode-expert", kind="scripted")

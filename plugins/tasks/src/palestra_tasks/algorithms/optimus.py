@@ -28,6 +28,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -47,7 +48,7 @@ from palestra import (
 from palestra.kernel.actions import Domain
 from palestra.kernel.rng import check_seed
 from palestra.sandbox import Limits
-from palestra.scene import Part, Table
+from palestra.scene import Chart, Grid, Part, Piece, Series, Table
 
 from palestra_tasks.algorithms.brought import Problem, read_problems
 from palestra_tasks.algorithms.plans import (
@@ -75,6 +76,7 @@ LIMITS = Limits(lines=300_000, cpu=10, seconds=30.0)
 MOST = 400  # variables, and constraints, of a model; the stories' own have up to 224
 MOST_TERMS = 2000  # coefficients of a model; the stories' own have up to 474
 NODES, SECONDS = 2000, 10.0  # of the solver
+WIDEST, HIGHEST = 30, 11  # columns, and rows of constraints, of a model that is drawn
 TOLERANCE = 1e-4  # relative, between optima
 STORY_NAMES = Literal[
     "blending", "cutting", "depots", "diet", "inventory", "production", "staff", "transport"
@@ -187,14 +189,26 @@ def read_model(value: Any) -> Linear:
 @lru_cache(maxsize=2048)
 def attempt(data: str, clauses: tuple[str, ...]) -> Attempt:
     """Run a program made of clauses, and solve what it declares."""
+    model = declared_model(data, clauses)
+    if isinstance(model, str):
+        return Attempt(error=model)
+    try:
+        return Attempt(model.solve(nodes=NODES, seconds=SECONDS))
+    except (ValueError, OverflowError) as error:
+        return Attempt(error=str(error))
+
+
+@lru_cache(maxsize=2048)
+def declared_model(data: str, clauses: tuple[str, ...]) -> Linear | str:
+    """The model that a program made of clauses declares, or why there is none."""
     head = f"{PRELUDE}data = {json.loads(data)!r}\n"
     ran = run(head + "\n".join(clauses) + "\n", "declared", limits=LIMITS)
     if ran.error:
-        return Attempt(error=_LINE.sub(lambda m: _place(int(m[1]), head, clauses), ran.error))
+        return _LINE.sub(lambda m: _place(int(m[1]), head, clauses), ran.error)
     try:
-        return Attempt(read_model(ran.value).solve(nodes=NODES, seconds=SECONDS))
+        return read_model(ran.value)
     except (ValueError, OverflowError) as error:
-        return Attempt(error=str(error))
+        return str(error)
 
 
 def _place(line: int, head: str, clauses: tuple[str, ...]) -> str:
@@ -303,6 +317,7 @@ class OptiMUS(TaskGame[ModelState]):
     turns: Turns = 12
 
     runs_programs = True
+    shown_past = 1
     rules_text = """
         You model a worded optimisation problem as a linear or mixed-integer programme.
 
@@ -447,14 +462,79 @@ class OptiMUS(TaskGame[ModelState]):
         reason = "The optimum is right." if right else f"Not right: the true optimum is {true:.6g}."
         return solo(float(right), reason, won=right, solved=runs, errors=state.errors)
 
+    def told(self, state: ModelState, seat: int) -> str:
+        """The words alone, once there is a model; its numbers are drawn."""
+        return self.tell(state) if state.last else self.statement(state, seat)
+
     def picture(self, state: ModelState, seat: int | None) -> tuple[Part, ...]:
-        if self.form != "clauses":
-            return ()
-        rows = tuple(
-            (str(n), name, "written" if state.clauses[n] else "-")
-            for n, name in enumerate(self.clause_names(state.story))
+        """The data, or the model that was solved: its coefficients and its variables' values."""
+        data, parts = self.table(state), list[Part]()
+        model = declared_model(json.dumps(data), state.clauses) if state.last else ""
+        if isinstance(model, str):
+            parts += data_charts(data)
+        else:
+            parts.append(coefficients_grid(model))
+            values = state.last.solved.point if state.last and state.last.solved else ()
+            parts += [values_chart(values)] if values else []
+        if self.form == "clauses":
+            names = self.clause_names(state.story)
+            parts.append(
+                Table(
+                    ("clause", "what", "state"),
+                    tuple(
+                        (str(n), name, "written" if state.clauses[n] else "-")
+                        for n, name in enumerate(names)
+                    ),
+                    "",
+                    tuple("green" if state.clauses[n] else "grey" for n in range(len(names))),
+                )
+            )
+        return tuple(parts)
+
+
+def data_charts(data: Data) -> tuple[Chart, ...]:
+    """A bar for each number of the first lists of numbers in the data."""
+    listed = {
+        name: values
+        for name, values in data.items()
+        if isinstance(values, list) and values and all(isinstance(v, int | float) for v in values)
+    }
+    return tuple(
+        Chart((Series("", tuple(enumerate(values[:WIDEST])), "bars", n),), name)
+        for n, (name, values) in enumerate(list(listed.items())[:2])
+    )
+
+
+def coefficients_grid(model: Linear) -> Grid:
+    """A row for the objective and for each constraint, a column for each variable.
+
+    Coefficients above 0 are orange, those below blue; the objective's are golden. The first rows
+    and columns of large models.
+    """
+    width = min(len(model.costs), WIDEST)
+    rows = [_signs({n: cost for n, cost in enumerate(model.costs) if cost}, width, "gold")]
+    rows += [_signs(terms, width, "") for terms, _, _ in model.rows[:HIGHEST]]
+    return Grid(tuple(rows), (model.sense, *("" for _ in rows[1:])))
+
+
+def _signs(terms: Mapping[int, float], width: int, colour: str) -> tuple[Piece | None, ...]:
+    """A row of coefficients."""
+    return tuple(
+        Piece(
+            "+" if by > 0 else "−",
+            colour or ("orange" if by > 0 else "blue"),
+            label=f"{by:g}",
         )
-        return (Table(("clause", "what", "state"), rows),)
+        if (by := terms.get(n, 0.0))
+        else None
+        for n in range(width)
+    )
+
+
+def values_chart(values: Sequence[float]) -> Chart:
+    """The values of the variables of a solution."""
+    points = tuple((float(n), value) for n, value in enumerate(values[:WIDEST]))
+    return Chart((Series("", points, "bars", 0),), "values of the variables", "variable")
 
 
 def shown(position: str) -> tuple[str, Data]:

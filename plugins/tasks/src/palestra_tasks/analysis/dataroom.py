@@ -58,7 +58,7 @@ from palestra import (
 )
 from palestra.kernel.actions import Domain
 from palestra.kernel.rng import check_seed
-from palestra.scene import Bar, Bars, Part
+from palestra.scene import Colour, Part, Table
 
 from palestra_tasks.analysis.company import (
     FIGURES,
@@ -74,6 +74,7 @@ from palestra_tasks.analysis.company import (
 )
 from palestra_tasks.analysis.rooms import NOTES, SIZES, Plan, Room, draw_room, imagine_room
 from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.pictures import file_cards
 
 DELIVERABLES = ("model", "memo")
 CLOSE = 0.005  # relative error within which a figure is right
@@ -256,6 +257,7 @@ class DataRoom(TaskGame[RoomState]):
         model's figure is right and the memo agrees with it within half a percent. You are paid the
         share of all weights.
     """
+    shown_past = 1
     action_types = (Open, Compute, Enter, Finish)
 
     def validate(self) -> None:
@@ -392,10 +394,30 @@ class DataRoom(TaskGame[RoomState]):
         copy.seeds = tuple(seed if file in state.opened else rng.word() for file, seed in pairs)
         return copy
 
+    def noted(self, state: RoomState, seat: int | None) -> tuple[str, ...]:
+        """The opened files, the last one first; the entries are drawn."""
+        return () if seat is None else super().noted(state, seat)[-2::-1]
+
     def picture(self, state: RoomState, seat: int | None) -> tuple[Part, ...]:
-        entered = len({name for where, name, _ in state.entries if where == "model"})
-        read = Bar("files read", len(state.opened), len(file_names(state)), 0)
-        return (Bars((read, Bar("figures entered", entered, len(self.wanted(state)), 1))),)
+        """The figures of both deliverables; spectators see the right ones and which are right."""
+        entered = {(where, name): value for where, name, value in state.entries}
+        true = self.truths(state) if seat is None else {}
+        headlines, rows, colours = self.headlines(state), [], list[Colour]()
+        for one in self.wanted(state):
+            value, memo = (entered.get((where, one.name)) for where in DELIVERABLES)
+            cells = [one.name, "" if value is None else f"{value:.6g}"]
+            asked = "?" if one.name in headlines else ""
+            cells.append(asked if memo is None else f"{memo:.6g}")
+            if true:
+                cells.append(f"{true[one.name]:.6g}")
+                right = value is not None and math.isclose(value, true[one.name], rel_tol=CLOSE)
+                colours.append("grey" if value is None else "green" if right else "red")
+            else:
+                colours.append("grey" if value is None else 0)
+            rows.append(tuple(cells))
+        header = ("figure", *DELIVERABLES, *(("right",) if true else ()))
+        files = file_cards(file_names(state), state.opened)
+        return files, Table(header, tuple(rows), "", tuple(colours))
 
 
 @metric("criteria-met", measures=("tasks/DataRoom-v0",), bounds=(0.0, 1.0), better="higher")

@@ -21,20 +21,24 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from palestra import EpisodeRecord, Meta, Option, Rng, Text, TextAction, environment, metric
 from palestra.kernel.rng import check_seed
-from palestra.scene import Chart, Part, Series
+from palestra.scene import Bar, Bars, Part
 
 from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, Turns, solo
 from palestra_tasks.engineering.designs import DESIGNS, Design
+from palestra_tasks.pictures import tries_chart
 
 FLOOR = 1e-15  # of an objective, whose logarithm is taken
 SLACK = 1e-9  # by which a constraint may be broken
 MOST = 40.0  # largest return
+FAR = 3.0  # times the first objective: infeasible ones beyond it are not drawn
+_EVALUATED = re.compile(r"Objective (\S+)\. (Feasible|Infeasible)")
 DRAWN = 32  # loads and limits that a fork chooses from
 NAMES = Literal[
     "cantilever",
@@ -164,6 +168,7 @@ class FrontierEng(TaskGame[BenchState]):
         the new one. You have a fixed number of submissions; Finish() ends the search early.
     """
     reward_terms = ("improvement",)
+    shown_past = 1
     pays_score = False
     payoff_bounds = (0.0, MOST)
     action_types = (Submit, Finish)
@@ -204,6 +209,13 @@ class FrontierEng(TaskGame[BenchState]):
 
     def notes(self, state: BenchState, seat: int) -> tuple[str, ...]:
         return (f"Best feasible design: {state.best_values}, objective {state.best:.8g}.",)
+
+    def told(self, state: BenchState, seat: int) -> str:
+        """Without the ranges, which are drawn, and the names of the constraints."""
+        return DESIGNS[state.design].task
+
+    def noted(self, state: BenchState, seat: int | None) -> tuple[str, ...]:
+        return ()  # the best objective is in the chart
 
     def options(self, state: BenchState, seat: int) -> tuple[Option, ...]:
         design = DESIGNS[state.design]
@@ -265,10 +277,26 @@ class FrontierEng(TaskGame[BenchState]):
         return copy
 
     def picture(self, state: BenchState, seat: int | None) -> tuple[Part, ...]:
-        points = tuple((float(n + 1), value) for n, value in enumerate(state.curve))
-        if not points:
-            return ()
-        return (Chart((Series("best", points, "step", 0),), "best feasible objective", "try"),)
+        """Every objective that was read, and the design that was submitted last."""
+        tried, shown, colour = [], state.best_values, "gold"
+        for past in state.past:
+            found = _EVALUATED.match(past.reply)
+            if found:
+                value, feasible = float(found[1]), found[2] == "Feasible"
+                far = not feasible and abs(value) > FAR * abs(state.first)
+                tried.append((math.nan if far else value, feasible))
+                shown = past.action.values  # type: ignore[attr-defined]
+                best = shown == state.best_values
+                colour = "gold" if best else "blue" if tried[-1][1] else "red"
+        design = DESIGNS[state.design]
+        bars = tuple(
+            Bar(name, value, high, colour)
+            for name, value, high in zip(
+                design.names, read_values(design, shown), design.highs, strict=True
+            )
+        )
+        level = ("at the start", state.first)
+        return tries_chart(tried, self.turns, "objective", level, most=False), Bars(bars)
 
 
 @metric(

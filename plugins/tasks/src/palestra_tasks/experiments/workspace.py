@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from palestra import (
@@ -48,7 +49,7 @@ from palestra import (
 from palestra.kernel.rng import check_seed
 from palestra.paragraphs import paragraphs
 from palestra.sandbox import Limits
-from palestra.scene import Bar, Bars, Part
+from palestra.scene import Chart, Part, Series
 
 from palestra_tasks.desk import (
     FINISH,
@@ -73,10 +74,12 @@ from palestra_tasks.experiments.data import (
 from palestra_tasks.experiments.programs import LINEAR, STARTER
 from palestra_tasks.experiments.projects import SIZES, TEST, Plan, draw_plan, draw_project
 from palestra_tasks.experiments.scripts import STARTERS, TOOLS, numeric_script
+from palestra_tasks.pictures import thinned, tries_chart
 from palestra_tasks.running import LONGEST_PROGRAM, require_sandbox, run
 
 DATA, SCRIPT, TOOLBOX = "data.csv", "train.py", "tools.py"
 SHOWN = 12  # rows of data that are shown
+FARTHEST = 10  # times the largest target, of a prediction in a picture
 FEWEST = 4  # test rows by which the law is taken to be better than the first script, at least
 SUCCESS = 0.1  # improvement on the starter that counts as a success
 LIMITS = Limits(lines=1_000_000, cpu=5, seconds=15.0)
@@ -188,6 +191,7 @@ class MLWorkspace(TaskGame[WorkspaceState]):
     turns: Turns = 20
 
     runs_programs = True
+    shown_past = 1
     rules_text = """
         You improve a training script. Open(file='data.csv') shows the first rows of the data, and
         Open(file='train.py') the script. Execute() runs the script and tells its error on
@@ -286,6 +290,11 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         log = [f"Log: {quote(one)}" for one in state.log]
         return (f"{version} Validation errors so far: {found or 'none'}.", *log)
 
+    def noted(self, state: WorkspaceState, seat: int | None) -> tuple[str, ...]:
+        """The version and the log; errors are in the chart."""
+        version, *log = super().noted(state, seat)
+        return (version.split(" Validation")[0], *log)
+
     def options(self, state: WorkspaceState, seat: int) -> tuple[Option, ...]:
         files: tuple[str, ...] = (DATA, SCRIPT)
         scripts, log = [STARTER, LINEAR], tuple[Option, ...]()
@@ -374,11 +383,92 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         return copy
 
     def picture(self, state: WorkspaceState, seat: int | None) -> tuple[Part, ...]:
-        if not state.measured:
-            return ()
-        most = max(state.measured) or 1.0
-        shown = enumerate(state.measured[-6:], max(1, len(state.measured) - 5))
-        return (Bars(tuple(Bar(f"error {n}", one, most, 0) for n, one in shown)),)
+        """Every validation error, and what the script predicts, which only spectators see."""
+        tried = [(error, True) for error in state.measured]
+        parts: list[Part] = []
+        if tried:
+            level = ("first", state.measured[0])
+            parts.append(
+                tries_chart(tried, len(tried), "validation error", level, most=False, what="run")
+            )
+        if seat is None and tried:
+            train, sample, _ = self.samples(state)
+            predicted = predictions(state.versions[-1], train, sample.rows, state.plan is not None)
+            if predicted:
+                return (*parts, fit_chart(state.kind, sample, predicted))
+        if (seat is None or state.opened) and not state.plan:
+            known, rows = self.samples(state)[0], None if seat is None else SHOWN
+            parts.append(data_chart(state.kind, known.rows[:rows], known.targets[:rows]))
+        return tuple(parts)
+
+
+@lru_cache(maxsize=128)
+def predictions(
+    code: str, train: Sample, queries: tuple[tuple[Any, ...], ...], in_project: bool
+) -> tuple[float, ...]:
+    """What a script predicts; empty if it fails."""
+    if in_project:
+        code = f"{TOOLS}\n\n\n{code}"
+    limits = PROJECT_LIMITS if in_project else LIMITS
+    ran = run(code, "predict", train.rows, train.targets, queries, limits=limits)
+    wrong = ran.error or problem_with(ran.value, len(queries))
+    return () if wrong else tuple(float(value) for value in ran.value)
+
+
+def data_chart(kind: str, rows: Sequence[Any], targets: Sequence[float]) -> Chart:
+    """Rows of plain data: what is to be predicted by the first number, or classes on a plane."""
+    if kind != "classes":
+        points = tuple((float(row[0]), float(one)) for row, one in zip(rows, targets, strict=True))
+        return Chart(
+            thinned((Series("", points, "points", 0),)), "rows of the data", "x0", "target"
+        )
+    series = tuple(
+        Series(
+            f"class {number}",
+            tuple((row[0], row[1]) for row, c in zip(rows, targets, strict=True) if c == number),
+            "points",
+            number,
+        )
+        for number in (0, 1)
+    )
+    return Chart(thinned(series), "rows of the data", "x0", "x1")
+
+
+def fit_chart(kind: str, sample: Sample, predicted: Sequence[float]) -> Chart:
+    """Predictions beside the truth: on the plane of two numbers, over the months, or pair by pair.
+
+    kind: of plain data, or "" in a project. The nearer points are to the line, the better.
+    """
+    truth = [float(target) for target in sample.targets]
+    near = FARTHEST * (1 + max(map(abs, truth)))  # what is farther away is drawn there
+    predicted = [min(near, max(-near, value)) for value in predicted]
+    if kind == "classes":
+        right, wrong = (
+            tuple(
+                (float(row[0]), float(row[1]))
+                for row, a, b in zip(sample.rows, truth, predicted, strict=True)
+                if (a == b) is match
+            )
+            for match in (True, False)
+        )
+        series = (
+            Series("right", right, "points", "green"),
+            Series("wrong", wrong, "points", "red"),
+        )
+        return Chart(thinned(series), "validation rows", "x0", "x1")
+    if kind == "series":
+        months = [float(row[0]) for row in sample.rows]
+        series = (
+            Series("true", tuple(zip(months, truth, strict=True)), "line", "green"),
+            Series("predicted", tuple(zip(months, predicted, strict=True)), "points", 0),
+        )
+        return Chart(thinned(series), "validation rows", "month")
+    ends = (min(truth), max(truth))
+    series = (
+        Series("right", tuple((end, end) for end in ends), "line", "green"),
+        Series("predicted", tuple(zip(truth, predicted, strict=True)), "points", 0),
+    )
+    return Chart(thinned(series), "validation rows", "true", "predicted")
 
 
 def share_of_way(first: float, last: float, known: float, measure: str) -> float:

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
 from palestra import (
@@ -44,7 +45,7 @@ from palestra import (
     quote,
 )
 from palestra.kernel.rng import check_seed
-from palestra.scene import Bar, Bars, Part
+from palestra.scene import Bar, Bars, Part, Table
 
 from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, Turns, solo
 from palestra_tasks.office import orders
@@ -71,6 +72,7 @@ from palestra_tasks.office.lists import (
     write_table,
 )
 from palestra_tasks.office.orders import Entry, Order, draw_work, imagine_work, said, table_text
+from palestra_tasks.pictures import file_cards, file_page
 
 KINDS = ("workflow", "hidden", "edit")  # of which "mixed" draws
 FILES = {
@@ -186,6 +188,7 @@ class Errands(TaskGame[ErrandState]):
         the exact form of each line, the closing sentence, and a word that must not occur. A file
         that names no row that is wanted has no point. You are paid the share of points.
     """
+    shown_past = 1
     action_types = (Open, Write, Finish)
 
     def validate(self) -> None:
@@ -357,9 +360,24 @@ class Errands(TaskGame[ErrandState]):
         files = self.files(state)
         return (self.statement(state, seat), *(files[name] for name in state.opened))
 
+    def noted(self, state: ErrandState, seat: int | None) -> tuple[str, ...]:
+        """The opened files; what was written is drawn."""
+        return () if seat is None else super().noted(state, seat)[:-1]
+
     def picture(self, state: ErrandState, seat: int | None) -> tuple[Part, ...]:
-        read = Bar("files read", len(state.opened), len(FILES[state.kind]), 0)
-        return (Bars((read, Bar("lines written", len(state.text.splitlines()), self.rows, 1))),)
+        """The files and the list as it is; for spectators beside one that meets all rules."""
+        cards = file_cards(FILES[state.kind], state.opened)
+        if seat is not None:
+            return (cards, file_page("your file", state.text))
+        wanted = self.wanted(state)
+        met = sum(criteria(state.text, wanted, state.form).values())
+        right = write_list(wanted, state.form).splitlines()
+        pairs = list(zip_longest(state.text.splitlines(), right, fillvalue=""))
+        colours = tuple(
+            "green" if line in right else "red" if line else "grey" for line, _ in pairs
+        )
+        rules = Bars((Bar("rules met", met, RULES, "green"),))
+        return cards, rules, Table(("the file", "a right file"), tuple(pairs), "", colours)
 
 
 # Agents

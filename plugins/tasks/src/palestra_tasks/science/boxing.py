@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -46,15 +47,18 @@ from palestra import (
     quote,
 )
 from palestra.kernel.rng import check_seed
-from palestra.scene import Chart, Part, Series
+from palestra.scene import Bar, Bars, Chart, Colour, Part, Plane, Series, Spot
 
 from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, shared_end
+from palestra_tasks.pictures import thinned
 from palestra_tasks.science.information import Trial, information_gain, posterior
 from palestra_tasks.science.models import MODELS, Array, Designs, Model
 
 PARTICLES = 200
 RIVALS = 10  # random designs that a design's gain is held against
 WORST = 4.0  # of one prediction's error
+CURVE = 40  # steps of a curve that is drawn
+FARTHEST = 1e6  # of a prediction that is drawn
 NAMES = Literal[
     "death-process",
     "dugongs",
@@ -169,6 +173,7 @@ class BoxingGym(Talking, TaskGame[LabState]):
         subject to chance. Finish() ends the experiments early.
     """
     payoffs = "common"
+    shown_past = 1
     deterministic = False
     payoff_bounds = (-1.0, 1.0)
     action_types = (Experiment, Predict, Explain, Finish)
@@ -239,6 +244,10 @@ class BoxingGym(Talking, TaskGame[LabState]):
             query = list(state.queries[at])
             lines.append(f"Query {at + 1} of {len(state.queries)}: the design {query}")
         return tuple(lines)
+
+    def noted(self, state: LabState, seat: int | None) -> tuple[str, ...]:
+        """Without the outcomes, which are drawn."""
+        return tuple(n for n in super().noted(state, seat) if not n.startswith("Experiment "))
 
     def options(self, state: LabState, seat: int) -> tuple[Option, ...]:
         model = MODELS[state.model]
@@ -328,11 +337,96 @@ class BoxingGym(Talking, TaskGame[LabState]):
         return copy
 
     def picture(self, state: LabState, seat: int | None) -> tuple[Part, ...]:
-        if seat == 1 or not state.trials:
-            return ()
-        axis = MODELS[state.model].axes[0].name
-        points = tuple((design[0], outcome) for design, outcome in state.trials)
-        return (Chart((Series("outcomes", points, "points", 0),), "experiments", axis, "outcome"),)
+        """Outcomes and predictions by design; spectators see what is true, too."""
+        budget = Bar("experiments", state.tried, max(1, self.budget), 0)
+        told = Bar("predictions", len(state.errors), len(state.queries), 1)
+        trials = () if seat == 1 else state.trials
+        guesses = self._guesses(state, seat)
+        known, model = seat is None, MODELS[state.model]
+        if model.name == "location-finding":
+            return self._plane(state, trials, guesses, known=known), Bars((budget, told))
+        chart = self._map_chart if len(model.axes) > 1 else self._curve_chart
+        drawn = chart(state, trials, guesses, known=known)
+        return (*((drawn,) if drawn.series else ()), Bars((budget, told)))
+
+    def _plane(
+        self, state: LabState, trials: Sequence[Trial], guesses: Sequence[Trial], *, known: bool
+    ) -> Plane:
+        """Where was measured and predicted, larger for a stronger signal; and its sources."""
+        axis = MODELS[state.model].axes[0]
+        values = [value for _, value in (*trials, *guesses)]
+        low, wide = min(values, default=0.0), max(values, default=0.0) - min(values, default=0.0)
+
+        def spot(at: Sequence[float], radius: float, colour: Colour, label: str) -> Spot:
+            across, down = ((one - axis.low) / (axis.high - axis.low) for one in (at[0], -at[1]))
+            x, y = (min(1.0, max(0.0, one)) for one in (across, down))
+            return Spot(x, y, radius, "", colour, label, landmark=label == "source")
+
+        spots = [
+            spot(design, 0.02 + 0.03 * (value - low) / (wide or 1.0), colour, f"{value:.3g}")
+            for colour, some in ((0, trials), ("gold", guesses))
+            for design, value in some
+        ]
+        sources = (state.theta[:2], state.theta[2:]) if known else ()
+        spots += [spot(at, 0.05, "green", "source") for at in sources]
+        return Plane(tuple(spots))
+
+    def _guesses(self, state: LabState, seat: int | None) -> list[Trial]:
+        """The designs for which a viewer has seen a prediction, and the prediction."""
+        found = []
+        told = [p.action for p in self.seen(state, seat) if isinstance(p.action, Predict)]
+        for query, action in zip(state.queries, told, strict=False):
+            try:
+                value = float(action.value)
+            except ValueError:
+                continue
+            if abs(value) < FARTHEST:
+                found.append((query, value))
+        return found
+
+    def _curve_chart(
+        self, state: LabState, trials: Sequence[Trial], guesses: Sequence[Trial], *, known: bool
+    ) -> Chart:
+        """What a single number of a design does to the outcome."""
+        model = MODELS[state.model]
+        axis, series = model.axes[0], list[Series]()
+        if known:
+            steps = [axis.low + (axis.high - axis.low) * n / CURVE for n in range(CURVE + 1)]
+            true = tuple((x, self._true(state, (x,))) for x in steps)
+            series.append(Series("true", true, "line", "green"))
+        for name, colour, some in (("outcomes", 0, trials), ("predicted", "gold", guesses)):
+            if some:
+                points = tuple((design[0], value) for design, value in some)
+                series.append(Series(name, points, "points", colour))
+        return Chart(thinned(series), "outcome", self._axis_name(state))
+
+    def _map_chart(
+        self, state: LabState, trials: Sequence[Trial], guesses: Sequence[Trial], *, known: bool
+    ) -> Chart:
+        """Outcomes of designs of several numbers: beside the truth, or by the first of them."""
+        series = list[Series]()
+        for name, colour, some in (("outcomes", 0, trials), ("predicted", "gold", guesses)):
+            if some:
+                points = tuple(
+                    (self._true(state, design) if known else design[0], value)
+                    for design, value in some
+                )
+                series.append(Series(name, points, "points", colour))
+        if known and series:
+            ends = [x for one in series for x, _ in one.points]
+            line = ((min(ends), min(ends)), (max(ends), max(ends)))
+            series.insert(0, Series("right", line, "line", "green"))
+        return Chart(
+            tuple(series), "outcome", "expected outcome" if known else self._axis_name(state)
+        )
+
+    def _axis_name(self, state: LabState) -> str:
+        """The first number of a design, as the statement names it."""
+        return MODELS[state.model].axes[0].name if self.story else "number 1"
+
+    def _true(self, state: LabState, design: Designs) -> float:
+        """The expected outcome of a design."""
+        return float(MODELS[state.model].expected(np.array([state.theta]), design)[0])
 
 
 def _verdict(record: EpisodeRecord) -> dict[str, Any]:

@@ -39,6 +39,7 @@ from palestra.paragraphs import paragraphs
 from palestra.scene import Chart, Part, Series
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.pictures import thinned
 from palestra_tasks.science.causes import WINDOWS, WITHIN, Design
 from palestra_tasks.science.econometrics import (
     METHODS,
@@ -53,7 +54,9 @@ from palestra_tasks.science.studies import Data, Study, draw_data, fit, study_of
 SIZES = {"small": 12, "medium": 12, "large": 14}  # of composed studies, and the turns of a split
 FEWEST = 240  # rows of a composed study
 NEAR, FAR = 2.0, 6.0  # standard errors up to which a report is paid in full, and from which nothing
-_ESTIMATED = re.compile(r": (-?\d+\.\d+), standard error")
+_ESTIMATED = re.compile(r": (-?\d+\.\d+), standard error (\d+\.\d+)")
+SHOWN = 150  # rows of the data that are drawn
+FARTHEST = 1e6  # of an effect that is drawn
 _EFFECT = Text(40, ("1", "-1", "0", "NaN"))
 
 
@@ -208,6 +211,7 @@ class Econometrics(TaskGame[StudyState]):
         and period), rdd (the jump of y where score is 0, of lines within 0.5 on each side).
         Report(effect='1.5') ends the study. You are paid 1 less the relative error, at least 0.
     """
+    shown_past = 1
     action_types = (Look, Correlate, Estimate, Fit, Report)
 
     def validate(self) -> None:
@@ -347,9 +351,48 @@ class Econometrics(TaskGame[StudyState]):
         return copy
 
     def picture(self, state: StudyState, seat: int | None) -> tuple[Part, ...]:
-        values = [float(m[1]) for past in state.past if (m := _ESTIMATED.search(past.reply))]
-        points = tuple((float(n + 1), value) for n, value in enumerate(values))
-        return (Chart((Series("estimates", points, "points", 0),), "estimates"),) if points else ()
+        """Estimates with two standard errors each way; spectators see the data and the truth."""
+        found = [
+            (float(m[1]), float(m[2]))
+            for past in state.past
+            if (m := _ESTIMATED.search(past.reply)) and abs(float(m[1])) < FARTHEST
+        ]
+        levels = [("reported", "gold", _number(state.report))]
+        if seat is None:
+            levels.append(("true", "green", self._truth(state)))
+        end = float(max(2, self.turns))
+        series = tuple(
+            Series(name, ((1.0, value), (end, value)), "line", colour)
+            for name, colour, value in levels
+            if abs(value) < FARTHEST
+        )
+        middles = tuple((float(n), value) for n, (value, _) in enumerate(found, 1))
+        if middles:
+            series = (*series, Series("estimate", middles, "points", 0))
+        reach = tuple(
+            Series("", ((float(n), value - 2 * by), (float(n), value + 2 * by)), "line", 0)
+            for n, (value, by) in enumerate(found, 1)
+        )
+        chart = Chart((*series, *reach), "effect, two errors each way", "estimate")
+        shown = (chart,) if series else ()
+        return (*shown, self._data_chart(state)) if seat is None else shown
+
+    def _truth(self, state: StudyState) -> float:
+        """The true effect; in the five texts the estimate by the method that fits."""
+        if self.study == "composed":
+            return float(self.data(state).effect)
+        return estimate(self.table(state), STUDIES[state.study].method).value
+
+    def _data_chart(self, state: StudyState) -> Chart:
+        """The outcome by the cause, as the data have them, with a line that has the true slope."""
+        table, outcome = self.table(state), self.outcome_of(state)
+        cause = self.composed(state).causes.x if self.study == "composed" else "x"
+        x, y = table[cause], table[outcome]
+        points = tuple(zip(x[:SHOWN].tolist(), y[:SHOWN].tolist(), strict=True))
+        slope, ends = self._truth(state), (float(x.min()), float(x.max()))
+        line = tuple((end, float(y.mean()) + slope * (end - float(x.mean()))) for end in ends)
+        series = (Series("data", points, "points", 0), Series("true slope", line, "line", "green"))
+        return Chart(thinned(series), "data", cause, outcome)
 
 
 @lru_cache(maxsize=1024)

@@ -37,9 +37,11 @@ from palestra import (
     environment,
 )
 from palestra.kernel.rng import check_seed
-from palestra.scene import Bar, Bars, Part, Table
+from palestra.scene import Bar, Bars, Chart, Part, Series
 
 from palestra_tasks.desk import FINISH, Final, Finish, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.pictures import Points
+from palestra_tasks.worlds.drawing import draw_world
 from palestra_tasks.worlds.planning import (
     LEVELS,
     LONGEST_WORLD,
@@ -116,6 +118,7 @@ class PlanWorld(TaskGame[PlanState]):
     perfect_information = True
     pays_score = False
     reward_terms = ("goal",)
+    shown_past = 1
     action_types = (Do,)
     num_features = MOST_ACTIONS + 3
     feature_bounds = (0.0, 1.0)
@@ -187,10 +190,17 @@ class PlanWorld(TaskGame[PlanState]):
         met = len(self.planned(state).goal & state.facts) / len(self.planned(state).goal)
         return [*seen, met, 1 - len(state.past) / self.turns]
 
+    def noted(self, state: PlanState, seat: int | None) -> tuple[str, ...]:
+        """What is possible now."""
+        return ("; ".join(super().noted(state, seat)[2:]),)
+
     def picture(self, state: PlanState, seat: int | None) -> tuple[Part, ...]:
-        goal = self.planned(state).goal
-        rows = tuple((fact, "yes" if fact in state.facts else "no") for fact in sorted(goal))
-        return (Table(("goal", "met"), rows),)
+        """The world as it is, and how many goals are met."""
+        planned = self.planned(state)
+        met = len(planned.goal & state.facts)
+        goals = Bar("goals met", met, len(planned.goal), "green")
+        steps = Bar("steps", len(state.past), self.turns, 0)
+        return draw_world(planned, state.facts), Bars((goals, steps))
 
 
 @agent("planworld-planner", kind="solver")
@@ -258,6 +268,7 @@ class AgentGen(TaskGame[AuthorState]):
     perfect_information = True
     pays_score = False
     reward_terms = ("accepted",)
+    shown_past = 1
     action_types = (Write, Finish)
 
     def initial_state(self, seed: int | None = None) -> AuthorState:
@@ -307,8 +318,42 @@ class AgentGen(TaskGame[AuthorState]):
         score = len(state.accepted) / self.turns
         return solo(score, f"{len(state.accepted)} worlds were accepted.")
 
+    def noted(self, state: AuthorState, seat: int | None) -> tuple[str, ...]:
+        return super().noted(state, seat)[:1]  # what was accepted is in the chart
+
     def picture(self, state: AuthorState, seat: int | None) -> tuple[Part, ...]:
-        return (Bars((Bar("accepted", len(state.accepted), self.turns, 0),)),)
+        """The world that was written last, at its start, and how long each world's plan is."""
+        lengths: dict[bool, list[tuple[float, float]]] = {True: [], False: []}
+        drawn, writes = list[Part](), [p for p in state.past if isinstance(p.action, Write)]
+        for number, past in enumerate(writes, 1):
+            planned = _world_of(past.action)
+            drawn = [draw_world(planned, planned.start)] if planned else []
+            length = float(planned.length) if planned else -1.0
+            lengths[past.reply.startswith("Accepted")].append((float(number), length))
+        series = [
+            Series(
+                f"asked for at {'least' if n == 0 else 'most'}", self._level(one), "line", "green"
+            )
+            for n, one in enumerate(BUCKETS[state.bucket])
+        ]
+        for name, colour, accepted in (("accepted", 0, True), ("refused", "red", False)):
+            if lengths[accepted]:
+                series.append(Series(name, tuple(lengths[accepted]), "points", colour))
+        chart = Chart(tuple(series), "length of the plan", "world")
+        bar = Bar("accepted", len(state.accepted), self.turns, "green")
+        return (*drawn, chart, Bars((bar,)))
+
+    def _level(self, value: int) -> Points:
+        """A line over all worlds."""
+        return ((1.0, float(value)), (float(max(2, self.turns)), float(value)))
+
+
+def _world_of(action: TextAction) -> PlannedWorld | None:
+    """The world that was written; None if it cannot be read."""
+    try:
+        return read_world(action.world) if isinstance(action, Write) else None
+    except InvalidOption:
+        return None
 
 
 @agent("agentgen-author", kind="scripted")

@@ -27,6 +27,8 @@ pictures.
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -44,9 +46,10 @@ from palestra import (
 )
 from palestra.kernel.rng import check_seed
 from palestra.paragraphs import paragraphs
-from palestra.scene import Bar, Bars, Part
+from palestra.scene import Bar, Bars, Chart, Part, Series
 
 from palestra_tasks.desk import Final, Reply, TaskGame, TaskState, Turns, solo
+from palestra_tasks.pictures import thinned
 from palestra_tasks.worlds import courses
 from palestra_tasks.worlds.course_beliefs import imagine_course
 from palestra_tasks.worlds.courses import SIZES, DrawnCourse
@@ -57,6 +60,7 @@ from palestra_tasks.worlds.student import (
     VALIDATION,
     Course,
     Example,
+    Skill,
     answers,
     draw_course,
     examples,
@@ -66,6 +70,8 @@ from palestra_tasks.worlds.student import (
 BATCH = 12  # examples of a round
 SHOWN = 4  # wrong answers that are shown
 MOST_ROUNDS = 60  # of a drawn course, as the best orders are searched for
+_REACHED = re.compile(r"accuracy \d\.\d+ -> (\d\.\d+)")
+TINY = 1e-9
 FARTHEST = 10  # from 0, of x and y of an example that the teacher writes
 
 
@@ -200,6 +206,7 @@ class DataTeacher(TaskGame[ClassState]):
         At the end it takes a test.
     """
     deterministic = False
+    shown_past = 1
     score_term = "gain"
     reward_terms = ("gain",)
     payoff_bounds = (-1.0, 1.0)
@@ -420,19 +427,64 @@ class DataTeacher(TaskGame[ClassState]):
         copy.hidden, copy.rng = rng.word(), Rng.seeded(rng.word())
         return copy
 
+    def noted(self, state: ClassState, seat: int | None) -> tuple[str, ...]:
+        """Only what the student got wrong; all else is drawn."""
+        return tuple(line for line in super().noted(state, seat) if line.startswith("Wrong: "))
+
     def picture(self, state: ClassState, seat: int | None) -> tuple[Part, ...]:
+        """How well the student does, and how it got there, or for spectators its last examples."""
         if state.drawn is not None:
-            names = state.drawn.syllabus.names
-            shown = zip(names, state.readings[-1], strict=True)
-            read = tuple(Bar(n, r / courses.ASKED, 1.0, 0) for n, r in shown if r >= 0)
-            return (Bars(read),) if read else ()
-        right = self.right(state)
+            return (self._rounds_chart(state, state.drawn),)
+        course, right = self.plain_course(state), self.right(state)
+        last = next((p.action for p in reversed(state.past) if isinstance(p.action, Teach)), None)
         bars = tuple(
-            Bar(kind.name, float(right[n].mean()), 1.0, 0)
-            for n, kind in enumerate(self.plain_course(state).skills)
+            Bar(kind.name, round(float(right[n].mean()), 3), 1.0, "gold" if last == Teach(n) else 0)
+            for n, kind in enumerate(course.skills)
             if self._shows(state, n)
         )
-        return (Bars(bars),) if bars else ()
+        whole = Bars((Bar("all skills", round(float(right.mean()), 3), 1.0, "green"), *bars))
+        if seat is None:
+            return self._lesson_chart(state, last.skill if last else 0), whole
+        found = [float(m[1]) for past in state.past if (m := _REACHED.search(past.reply))]
+        points = tuple((float(n), value) for n, value in enumerate(found, 1))
+        if not points:
+            return (whole,)
+        return Chart((Series("", points, "line", 0),), "accuracy over all skills", "round"), whole
+
+    def _rounds_chart(self, state: ClassState, drawn: DrawnCourse) -> Chart:
+        """Of a drawn course the accuracy that was read on each skill, round by round."""
+        series = []
+        for skill, name in enumerate(drawn.syllabus.names):
+            reads = enumerate(reading[skill] for reading in state.readings)
+            points = tuple((float(n), r / courses.ASKED) for n, r in reads if r >= 0)
+            if points:
+                series.append(Series(name, points, "line", skill))
+        return Chart(thinned(series), "accuracy", "round")
+
+    def _lesson_chart(self, state: ClassState, skill: int) -> Chart:
+        """The examples of a skill that the student has, by label, and the line between labels."""
+        kind = self.plain_course(state).skills[skill]
+        mine = [example for example in state.learned if example[0] == skill]
+        ends = _border(kind, max([2.5, *(max(abs(x), abs(y)) for _, x, y, _ in mine)]))
+        series = [Series("true line", ends, "line", "green")]
+        series += [
+            Series(f"label {label}", points, "points", label)
+            for label in (0, 1)
+            if (points := tuple((x, y) for _, x, y, given in mine if given == label))
+        ]
+        return Chart(thinned(series), f"examples of {kind.name}", "x", "y")
+
+
+def _border(kind: Skill, reach: float) -> tuple[tuple[float, float], ...]:
+    """Where the line of a skill crosses a square around 0, which reaches so far each way."""
+    across, up = math.cos(kind.angle), math.sin(kind.angle)
+    found = []
+    for side in (-reach, reach):
+        if abs(up) > TINY and abs(y := (kind.offset - side * across) / up) <= reach:
+            found.append((side, y))
+        if abs(across) > TINY and abs(x := (kind.offset - side * up) / across) <= reach:
+            found.append((x, side))
+    return tuple(sorted(set(found)))
 
 
 def _readings(
