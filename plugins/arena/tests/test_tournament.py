@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -312,6 +313,58 @@ def test_one_failure_among_games_played_together_costs_one_game() -> None:
     chosen = settings("crasher", "first", games=8, together=4)
     done = run_tournament(chosen, agents={"crasher": Crasher})
     assert len(done.results) == 8
+
+
+def test_awaited_games_are_the_same_and_wait_for_nobody_else() -> None:
+    """The first game's first answer comes once the three others are over."""
+    played: Counter[int] = Counter()
+    waited: list[bool] = []
+
+    async def last(turn: Turn) -> int:
+        if not played:
+            played[turn.episode_id] += 1
+            until = time.monotonic() + 30
+            while len(set(played) - {turn.episode_id}) < 3:
+                assert time.monotonic() < until, "the other games wait for this one"
+                await asyncio.sleep(0.001)
+            waited.append(True)
+        played[turn.episode_id] += 1
+        return int(turn.legal_actions[-1])
+
+    players = {"last": last}
+    chosen = settings("first", "last", games=8, together=4, asynchronous=True)
+    awaited = run_tournament(chosen, agents=players)
+    assert waited == [True]
+    alone = run_tournament(settings("first", "last", games=8), agents={"last": Last})
+    assert Counter(map(str, essence(awaited.results))) == Counter(map(str, essence(alone.results)))
+
+
+def test_an_awaited_agent_that_fails_costs_its_own_game() -> None:
+    async def picky(turn: Turn) -> int:
+        await asyncio.sleep(0)
+        if turn.steps_played >= 3 and turn.mask[8]:
+            raise ValueError("not that square")
+        return int(turn.legal_actions[0])
+
+    more: dict[str, Any] = {"together": 4, "asynchronous": True}
+    done = run_tournament(settings("picky", "random", games=8, **more), agents={"picky": picky})
+    lost = [r for r in done.results if r.status == "forfeit"]
+    assert 0 < len(lost) < 8
+    for result in lost:
+        assert result.results[result.match.agents.index("picky")] == "forfeit"
+        assert "not that square" in result.reason
+
+
+def test_who_is_awaited_when_time_is_up_forfeits() -> None:
+    async def never(turn: Turn) -> int:
+        await asyncio.sleep(60)
+        return 0
+
+    more: dict[str, Any] = {"together": 2, "asynchronous": True, "game_seconds": 0.3}
+    done = run_tournament(settings("never", "first", games=2, **more), agents={"never": never})
+    for result in done.results:
+        assert result.results[result.match.agents.index("never")] == "forfeit"
+        assert "0.3 seconds" in result.reason
 
 
 def test_a_request_that_is_refused_costs_the_games_it_belongs_to() -> None:

@@ -73,6 +73,12 @@ def tournament_command(
     workers: Annotated[int | None, typer.Option(help="Processes; 0 plays in this one.")] = None,
     engine: Annotated[str, typer.Option(help="local, or ray: workers are then Ray actors.")] = "",
     game_seconds: Annotated[float | None, typer.Option(help="Wall-time limit of a game.")] = None,
+    together: Annotated[
+        int | None, typer.Option(min=1, help="Games of a line-up that are played side by side.")
+    ] = None,
+    asynchronous: Annotated[
+        bool, typer.Option("--asynchronous", help="Await each reply of a model by itself.")
+    ] = False,
     isolate: Annotated[
         bool | None,
         typer.Option(
@@ -102,6 +108,8 @@ def tournament_command(
         "workers": workers,
         "engine": engine or None,
         "game_seconds": game_seconds,
+        "together": together,
+        "asynchronous": asynchronous or None,
         "isolate": isolate,
     }
     named = {name: value for name, value in typed.items() if value not in (None, [])}

@@ -29,6 +29,7 @@ from palestra.agents.agent import (
     plain_decision,
 )
 from palestra.agents.answers import WrongAnswer
+from palestra.agents.asking import Asking
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import is_factory
 from palestra.agents.naming import parse_agent
@@ -38,7 +39,8 @@ from palestra.kernel.errors import cause
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.specs import EnvSpec
 from palestra.records.record import unrecorded_attempts
-from palestra.runner.faults import is_stop
+from palestra.runner.calls import Calls
+from palestra.runner.faults import as_exception, is_stop
 from palestra.runner.listeners import Listeners
 from palestra.runner.watching import joined_watch
 from palestra.time_limit import TimeUp, can_interrupt, time_limit
@@ -86,23 +88,73 @@ class Watch:
         self.episodes[episode.seed] = episode
 
 
+class Thinking:
+    """The seats that are asked now; the clock shows the one that was asked first.
+
+    A seat that was asked when time was up stays until the next game begins.
+    """
+
+    def __init__(self, clock: MutableSequence[float]) -> None:
+        self._clock, self._seats = clock, list[int]()
+
+    def clear(self) -> None:
+        self._seats.clear()
+        self._clock[ASKED] = -1
+
+    def begin(self, seat: int) -> None:
+        self._seats.append(seat)
+        self._clock[ASKED] = self._seats[0]
+
+    def end(self, seat: int) -> None:
+        self._seats.remove(seat)
+        self._clock[ASKED] = self._seats[0] if self._seats else -1
+
+
 class Guard(Agent):
     """An agent in a match: its exceptions name its seat, and it stays open between games."""
 
-    def __init__(self, name: str, agent: Agent, clock: MutableSequence[float]) -> None:
-        self.name, self._agent, self._clock = name, agent, clock
+    def __init__(self, name: str, agent: Agent, thinking: Thinking) -> None:
+        self.name, self._agent, self._thinking = name, agent, thinking
         self._warned = False
 
+    def deliberate(self, turn: Turn) -> Asking | None:
+        try:
+            asking = self._agent.deliberate(turn)
+        except BaseException as error:
+            if is_stop(error):
+                raise
+            raise _failed_with(turn.seat, error) from error
+        return None if asking is None else self._deliberate(turn, asking)
+
+    def _deliberate(self, turn: Turn, asking: Asking) -> Asking:
+        self._thinking.begin(turn.seat)
+        answer: object
+        try:
+            answer = yield from asking
+        except GeneratorExit:
+            raise
+        except BaseException as error:
+            if is_stop(error):
+                raise
+            answer = as_exception(error)
+        self._thinking.end(turn.seat)
+        checked = _check_answer(turn, answer)
+        if isinstance(checked, AgentFailed):
+            self._warn_of(checked)
+            raise checked
+        return checked
+
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
-        self._clock[ASKED] = turns[0].seat
+        seat = turns[0].seat
+        self._thinking.begin(seat)
         try:
             answers = self._answers(turns)
         except AgentFailed as failure:
-            self._clock[ASKED] = -1
+            self._thinking.end(seat)
             if len(turns) == 1:  # of several turns, the runner puts each again by itself
                 self._warn_of(failure)
             raise
-        self._clock[ASKED] = -1
+        self._thinking.end(seat)
         decisions = [answer for answer in answers if isinstance(answer, Decision)]
         if len(decisions) == len(turns):
             return decisions
@@ -193,6 +245,7 @@ class Referee:
         self._factories = factories or {}
         self._clock = [0.0, -1.0] if clock is None else clock
         self._games: dict[bytes, tuple[EnvSpec, Game[Any, Any]]] = {}
+        self._thinking = Thinking(self._clock)
         self._agents: dict[str, Guard] = {}
         self._not_made: defaultdict[str, list[str]] = defaultdict(list)
         self._watch = Watch()
@@ -286,6 +339,7 @@ class Referee:
             live=live,
             forfeits=(AgentFailed,),
             max_episode_steps=self._settings.max_episode_steps,
+            calls=Calls() if self._settings.asynchronous else None,
         )
 
     def _check_held_out(self, match: Match) -> None:
@@ -317,7 +371,7 @@ class Referee:
                     raise
                 failures.append(cause(error))
                 raise _failed_with(seat, error, "cannot be made") from error
-            self._agents[name] = Guard(name, agent, self._clock)
+            self._agents[name] = Guard(name, agent, self._thinking)
             self._trained += trained
         return self._agents[name]
 
@@ -365,7 +419,8 @@ class Referee:
     @contextmanager
     def _limit(self) -> Iterator[None]:
         """Raise `TimeUp` in here when the wall time of a game is over."""
-        self._clock[ASKED], self._clock[STARTED] = -1, time.monotonic()
+        self._thinking.clear()
+        self._clock[STARTED] = time.monotonic()
         try:
             with time_limit(self._settings.game_seconds if can_interrupt() else None):
                 yield

@@ -126,7 +126,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     seatings, rounded up, are the seeds. All line-ups play the same seeds, and every seed is played
     in every seating ("rotate": each agent once in each seat, "permute": all orders, "fixed": as
     listed). `together` games of a line-up are played side by side, so that a language model
-    answers them in one call; agents that draw random numbers repeat exactly only with 1.
+    answers them in one call; agents that draw random numbers repeat exactly only with 1. With
+    `asynchronous` each of those games goes on as soon as its own turn is answered, as in
+    `palestra.play`.
     `game_seconds` is the wall time a game may take, after which the seat to move forfeits.
     `workers` are processes; 0 plays in this one. `engine` "ray" plays in as many Ray actors.
 
@@ -157,6 +159,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     max_episode_steps: int | None = None
     game_seconds: float | None = None
     together: int = 1
+    asynchronous: bool = False
     workers: int = 1
     engine: Literal["local", "ray"] = "local"
     keep_records: bool = True
@@ -242,6 +245,7 @@ RULES = (
     "max_episode_steps",
     "game_seconds",
     "together",
+    "asynchronous",
     "faults",
 )
 
