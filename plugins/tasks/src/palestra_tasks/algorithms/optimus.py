@@ -28,9 +28,9 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -50,13 +50,8 @@ from palestra.kernel.rng import check_seed
 from palestra.sandbox import Limits
 from palestra.scene import Chart, Grid, Part, Piece, Series, Table
 
-from palestra_tasks.algorithms.brought import Problem, read_problems
-from palestra_tasks.algorithms.plans import (
-    Plan,
-    draw_plan,
-    model_of,
-    sentences,
-)
+from palestra_tasks.algorithms.brought import read_problems
+from palestra_tasks.algorithms.plans import draw_plan, model_of, sentences
 from palestra_tasks.algorithms.stories import STORIES, Data, Story
 from palestra_tasks.combinatorial.linear import Linear, Solution
 from palestra_tasks.desk import (
@@ -224,26 +219,47 @@ def _place(line: int, head: str, clauses: tuple[str, ...]) -> str:
     return "the end"
 
 
-@lru_cache(maxsize=1024)
-def story_data(name: str, size: int, seed: int) -> Data:
-    return STORIES[name].draw(Rng.seeded(seed, 7), size)
+@dataclass(frozen=True)
+class Problem:
+    """A problem in words, its data, and where its optimum comes from.
+
+    clauses: what a model of it is made of. samples: code of such clauses.
+    """
+
+    words: str
+    data: Data
+    solve: Callable[[], float]
+    clauses: tuple[str, ...] = CLAUSES
+    samples: tuple[str, ...] = SAMPLES
+
+    @cached_property
+    def optimum(self) -> float:
+        """Asked for when an episode ends: HiGHS takes a while."""
+        return self.solve()
 
 
 @lru_cache(maxsize=1024)
-def composed_plan(parts: str, size: int, seed: int) -> Plan:
-    return draw_plan(Rng.seeded(seed, 7), size, parts)
+def demonstration(name: str, size: int, seed: int, telling: int) -> Problem:
+    """One of the eight stories."""
+    story = STORIES[name]
+    data = story.draw(Rng.seeded(seed, 7), size)
+    sizes = {f"len_{k}": len(v) for k, v in data.items() if isinstance(v, list)}
+    words = story.tellings[telling].format(**data, **sizes)
+    solve = partial(_optimum, story.model, data)
+    return Problem(words, data, solve, story.clauses, story.solution)
 
 
 @lru_cache(maxsize=1024)
-def true_optimum(name: str, size: int, seed: int) -> float:
-    """The optimum of the story's own model, solved by HiGHS when an episode ends."""
-    return STORIES[name].model(story_data(name, size, seed)).solve(nodes=20_000).value
+def composed(parts: str, size: int, seed: int, telling: int) -> Problem:
+    """A table, and conditions that only sentences tell."""
+    plan = draw_plan(Rng.seeded(seed, 7), size, parts)
+    return Problem(
+        " ".join(sentences(plan, telling)), plan.table, partial(_optimum, model_of, plan)
+    )
 
 
-@lru_cache(maxsize=1024)
-def composed_optimum(parts: str, size: int, seed: int) -> float:
-    """The optimum of a composed problem, solved by HiGHS when an episode ends."""
-    return model_of(composed_plan(parts, size, seed)).solve(nodes=20_000).value
+def _optimum(model: Callable[[Any], Linear], of: Any) -> float:
+    return model(of).solve(nodes=20_000).value
 
 
 @dataclass(slots=True, kw_only=True)
@@ -360,71 +376,43 @@ class OptiMUS(TaskGame[ModelState]):
         drawn = rng.choice(sorted(read_problems(self.data) if self.data else STORIES))
         name: str = drawn if self.story == "any" else self.story
         telling = {"first": 0, "other": 1, "any": rng.below(2)}[self.telling]
-        clauses = ("",) * len(self.clause_names(name)) if self.form == "clauses" else ()
-        return ModelState(rng=rng, story=name, seed=rng.word(), telling=telling, clauses=clauses)
+        state = ModelState(rng=rng, story=name, seed=rng.word(), telling=telling)
+        if self.form == "clauses":
+            state.clauses = ("",) * len(self.problem(state).clauses)
+        return state
 
-    def clause_names(self, story: str) -> tuple[str, ...]:
-        return STORIES[story].clauses if self._demonstrates else CLAUSES
-
-    @property
-    def _demonstrates(self) -> bool:
-        """Whether problems are the eight stories."""
-        return self.story != "composed" and not self.data
-
-    def _brought(self, state: ModelState) -> Problem:
-        return read_problems(self.data)[state.story]
-
-    def table(self, state: ModelState) -> Data:
-        """The data of a state's problem, by name."""
+    def problem(self, state: ModelState) -> Problem:
+        """The problem of a state."""
         if self.data:
-            return self._brought(state).data
+            found = read_problems(self.data)[state.story]
+            return Problem(found.words, found.data, lambda: found.optimum)
         if self.story == "composed":
-            return self.plan(state).table
-        return story_data(state.story, self.size, state.seed)
-
-    def plan(self, state: ModelState) -> Plan:
-        """The composed problem of a state."""
-        return composed_plan(self.parts, self.size, state.seed)
-
-    def optimum(self, state: ModelState) -> float:
-        if self.data:
-            return self._brought(state).optimum
-        if self.story == "composed":
-            return composed_optimum(self.parts, self.size, state.seed)
-        return true_optimum(state.story, self.size, state.seed)
+            return composed(self.parts, self.size, state.seed, state.telling)
+        return demonstration(state.story, self.size, state.seed, state.telling)
 
     def tell(self, state: ModelState) -> str:
         """The story in words, with sentences that do not matter."""
-        lines, rng = re.split(r"(?<=[.?]) ", self._story(state)), Rng.seeded(state.seed, 9)
+        lines, rng = re.split(r"(?<=[.?]) ", self.problem(state).words), Rng.seeded(state.seed, 9)
         others = list(DISTRACTORS)
         rng.shuffle(others)
         for sentence in others[: self.distractors]:
             lines.insert(rng.below(len(lines)), sentence)
         return " ".join(lines)
 
-    def _story(self, state: ModelState) -> str:
-        if self.data:
-            return self._brought(state).words
-        if self.story == "composed":
-            return " ".join(sentences(self.plan(state), state.telling))
-        data = self.table(state)
-        sizes = {f"len_{k}": len(v) for k, v in data.items() if isinstance(v, list)}
-        return STORIES[state.story].tellings[state.telling].format(**data, **sizes)
-
     def statement(self, state: ModelState, seat: int) -> str:
-        return f"{self.tell(state)}\ndata = {json.dumps(self.table(state))}"
+        return f"{self.tell(state)}\ndata = {json.dumps(self.problem(state).data)}"
 
     def notes(self, state: ModelState, seat: int) -> tuple[str, ...]:
         lines = []
         if self.form == "clauses":
-            for number, name in enumerate(self.clause_names(state.story)):
+            for number, name in enumerate(self.problem(state).clauses):
                 code = state.clauses[number].strip() or "(nothing yet)"
                 lines.append(f"Clause {number}, {name}:\n{code}")
         lines.append(str(state.last) if state.last else "Nothing has been solved yet.")
         return tuple(lines)
 
     def options(self, state: ModelState, seat: int) -> tuple[Option, ...]:
-        parts = STORIES[state.story].solution if self._demonstrates else SAMPLES
+        parts = self.problem(state).samples
         if self.form == "whole":
             samples = ("".join(parts), *parts, "variable(1)\n")
             return (Option(Program, {"code": Text(LONGEST_PROGRAM, samples)}), FINISH)
@@ -445,16 +433,16 @@ class OptiMUS(TaskGame[ModelState]):
             return Reply(f"Clause {at} is written.", kind="clause")
         if isinstance(action, Program):
             state.clauses = (action.code,)
-        state.last = attempt(json.dumps(self.table(state)), state.clauses)
+        state.last = attempt(json.dumps(self.problem(state).data), state.clauses)
         state.errors += bool(state.last.error)
         status = state.last.solved.status if state.last.solved else "error"
         return Reply(str(state.last), {"status": status}, kind="solver")
 
     def settle(self, state: ModelState) -> Final:
-        true = self.optimum(state)
+        true = self.problem(state).optimum
         last = state.last
         if last is None and any(state.clauses):
-            last = attempt(json.dumps(self.table(state)), state.clauses)
+            last = attempt(json.dumps(self.problem(state).data), state.clauses)
         solved = last.solved if last else None
         value = solved.value if solved and solved.status == "optimal" else math.nan
         right = math.isclose(value, true, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
@@ -468,7 +456,7 @@ class OptiMUS(TaskGame[ModelState]):
 
     def picture(self, state: ModelState, seat: int | None) -> tuple[Part, ...]:
         """The data, or the model that was solved: its coefficients and its variables' values."""
-        data, parts = self.table(state), list[Part]()
+        data, parts = self.problem(state).data, list[Part]()
         model = declared_model(json.dumps(data), state.clauses) if state.last else ""
         if isinstance(model, str):
             parts += data_charts(data)
@@ -477,7 +465,7 @@ class OptiMUS(TaskGame[ModelState]):
             values = state.last.solved.point if state.last and state.last.solved else ()
             parts += [values_chart(values)] if values else []
         if self.form == "clauses":
-            names = self.clause_names(state.story)
+            names = self.problem(state).clauses
             parts.append(
                 Table(
                     ("clause", "what", "state"),
