@@ -169,6 +169,40 @@ def test_games_that_repeat_positions_agree_with_openspiel() -> None:
     assert repeated > 6
 
 
+def test_interpreted_rules_agree_with_openspiel() -> None:
+    """Python's numbers are longer than the 64 bits of a set of cells in machine code."""
+    pyspiel = pytest.importorskip("pyspiel", reason="open_spiel is not installed")
+    rng, chess = random.Random(3), pyspiel.load_game("chess")
+    targets: set[str] = set()
+    for fen in (START, KIWIPETE, flipped(KIWIPETE), POSITION_4):
+        episode, theirs = at(fen), chess.new_initial_state(fen)
+        while not episode.over and episode.steps_played < 60:
+            ours, other = rng.choice(sorted(read_all(episode, theirs).items()))
+            targets |= {text[2:4] for text in moves(episode)}
+            episode.act({episode.to_act[0]: ours})
+            theirs.apply_action(other)
+            agree(episode, theirs)
+            assert_sets_hold_the_men(episode)
+    assert len(targets) == 64
+
+
+def assert_sets_hold_the_men(episode: Episode) -> None:
+    """The sets of cells of both players say what the board does."""
+    men = np.array(GAME.men(episode.state)).reshape(8, 8)
+    for seat, board in enumerate((men, -men[::-1])):
+        sets = episode.state.men[seat].view(np.uint64)
+        found = [(sets[kind] >> np.arange(64, dtype=np.uint64)) & 1 for kind in range(14)]
+        wanted = [board != 0, *(board == kind for kind in range(1, 7))]
+        wanted += [*(board == -kind for kind in range(1, 7)), board > 0]
+        assert np.array_equal(found, np.reshape(wanted, (14, 64)))
+
+
+def test_a_check_by_two_knights_is_answered_by_the_king_alone() -> None:
+    """No game leads there, but a start position may."""
+    assert {move[:2] for move in moves(at("7k/8/8/8/8/3n1n2/R7/R3K3 w - - 0 1"))} == {"e1"}
+    assert "a2e2" not in moves(at("7k/8/8/8/8/3n1n2/R3Q3/4K3 w - - 0 1"))
+
+
 # Castling
 
 

@@ -134,9 +134,9 @@ class Gomoku(ArrayGame[GomokuState]):
 
     @staticmethod
     def write_legal_mask(config: Gomoku, state: GomokuState, seat: int, mask: Any) -> None:
-        for row in range(config.board_size):
-            for column in range(config.board_size):
-                mask[row * config.board_size + column] = state.board[row, column] == 0
+        board = state.board.flat  # one long loop takes vector instructions, fifteen short ones none
+        for cell in range(config.board_size * config.board_size):
+            mask[cell] = board[cell] == 0
 
     def observation_channels(self, seat: int) -> tuple[Channel, ...]:
         return (
@@ -146,10 +146,10 @@ class Gomoku(ArrayGame[GomokuState]):
 
     @staticmethod
     def write_observation(config: Gomoku, state: GomokuState, seat: int, obs: Any) -> None:
-        for row in range(config.board_size):
-            for column in range(config.board_size):
-                obs[0, row, column] = state.board[row, column] == seat + 1
-                obs[1, row, column] = state.board[row, column] == 2 - seat
+        board, own, other = state.board.flat, obs[0].flat, obs[1].flat
+        for cell in range(config.board_size * config.board_size):
+            own[cell] = board[cell] == seat + 1
+            other[cell] = board[cell] == 2 - seat
 
     # What a player reads
 

@@ -146,12 +146,11 @@ class Hex(ArrayGame[HexState]):
 
     @staticmethod
     def write_observation(config: Hex, state: HexState, seat: int, obs: Any) -> None:
-        for row in range(config.board_size):
-            for column in range(config.board_size):
-                mark = state.board[row * config.board_size + column]
-                obs[0, row, column] = mark == seat + 1
-                obs[1, row, column] = mark == 2 - seat
-                obs[2, row, column] = seat
+        own, other, side = obs[0].flat, obs[1].flat, obs[2].flat  # rows would be short loops
+        for cell in range(config.board_size * config.board_size):
+            own[cell] = state.board[cell] == seat + 1
+            other[cell] = state.board[cell] == 2 - seat
+            side[cell] = seat
 
     # What a player reads
 

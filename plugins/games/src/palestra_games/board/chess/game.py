@@ -332,18 +332,19 @@ class Chess(ArrayGame[ChessState]):
     @staticmethod
     def write_observation(config: Chess, state: ChessState, seat: int, obs: Any) -> None:
         board, sign = state.board, 1 - 2 * seat
-        for number in range(64):
-            kind = int(board[board_cell(seat, number)]) * sign
-            channel = kind - 1 if kind > 0 else 5 - kind
-            obs[number >> 3, number & 7, channel % 12] = kind != 0
+        clock, turn = int(state.clock), int(state.acting[seat])
+        for rank in range(8):
+            row, first = obs[rank], board_cell(seat, 8 * rank)
+            for file in range(8):
+                kind = int(board[first + file]) * sign
+                row[file, kind - 1 if kind > 0 else 5 - kind] = kind != 0
+                row[file, 17], row[file, 19] = clock, turn  # seldom 0: cheaper than by `fill`
         own, other = rights_of(state, seat), rights_of(state, 1 - seat)
         fill(obs, 12, own & 1)
         fill(obs, 13, own >> 1)
         fill(obs, 14, other & 1)
         fill(obs, 15, other >> 1)
-        fill(obs, 17, state.clock)
         fill(obs, 18, state.earlier)
-        fill(obs, 19, state.acting[seat])
         if state.en_passant != NOWHERE:
             target = own_cell(seat, state.en_passant)
             obs[target >> 3, target & 7, 16] = 1

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
     from palestra_games.board.chess.state import ChessState
 
@@ -25,10 +27,28 @@ LEAPS = (33, 18, -14, -31, -33, -18, 14, 31, -31, -14, 18, 33, 31, 14, -18, -33)
 # leaps, then 64 + 3 * (knight, bishop, rook) + (left, ahead, right) for promotions to those.
 PLANES = 73
 LEAP_PLANE, PROMOTION_PLANE = 56, 64
-AHEAD_RIGHT, AHEAD_LEFT = 7, 49
 CASTLE_RIGHT, CASTLE_LEFT = 15, 43
 
-EVERYWHERE = -1  # all cells, as bits 8 * rank + file
+# The same directions in sets of cells: how many bits a step moves them, and the cells that a step
+# upwards may start from or a step downwards may end on. Arrays: an index into a tuple is a jump.
+STEPS = np.array((8, 9, 1, -7, -8, -9, -1, 7))
+UP, DOWN = STEPS.clip(0), -STEPS.clip(None, 0)
+BOARD, NOT_A, NOT_H, ANY = 2**56 - 1, 0xFEFEFEFEFEFEFE, 0x7F7F7F7F7F7F7F, -1
+START = np.array((BOARD, NOT_H, 0x7F << 56 | NOT_H, ANY, ANY, ANY, ANY, NOT_A))
+END = np.array((ANY, ANY, ANY, NOT_A, BOARD, NOT_H, 0x7F << 56 | NOT_H, ANY))
+AHEAD, AHEAD_RIGHT, RIGHT, BACK_RIGHT, BACK_LEFT, LEFT, AHEAD_LEFT = 0, 1, 2, 3, 5, 6, 7
+EVERYWHERE, THIRD_RANK, LAST_RANK = -1, 0xFF << 16, -1 << 56
+C, G, B_TO_D, C_TO_D, F_TO_G = 1 << 2, 1 << 6, 0b1110, 0b1100, 0b1100000  # of the first rank
+LIGHT = 0x55AA55AA55AA55AA  # the light cells
+BITS = np.int64(1) << np.arange(64)
+
+# The number of a bit is found by a product, whose six highest bits are different for each; bit 63,
+# which makes a number negative, goes by itself
+DE_BRUIJN, NOT_H8 = 0x03F79D71B4CB0A89, 2**63 - 1
+BIT_NUMBERS = np.argsort([((DE_BRUIJN << bit) >> 58) & 63 for bit in range(64)])
+
+# `ChessState.men`: a player's own men by kind, after them the other's; two sets of many kinds
+ALL, OTHER, OWN = 0, 6, 13
 MOST_MOVES = 320  # no sixteen men have more
 DRAW_CLOCK = 100  # half moves
 KEY_STRIDE = 2048
@@ -74,6 +94,31 @@ def promotion_of(action: int) -> int:
     return KNIGHT + (plane - PROMOTION_PLANE) // 3 if plane >= PROMOTION_PLANE else 0
 
 
+# Sets of cells, each a number with bit 8 * rank + file for a cell, as `own_cell` counts them.
+# Python's numbers are longer than 64 bits: a step drops what leaves the board before it is moved.
+
+
+def step(cells: int, line: int) -> int:
+    """The cells one step along a line from a set of cells."""
+    moved = ((cells & int(START[line])) << int(UP[line])) >> int(DOWN[line])
+    return moved & int(END[line])
+
+
+def leap(cells: int, number: int) -> int:
+    """The cells one of the eight leaps from a set: a step along a rank or file, then a diagonal."""
+    return step(step(cells, (number + 1) & 6), number | 1)
+
+
+def slide(cells: int, line: int, empty: int) -> int:
+    """All cells along a line from a set, up to the first that is not empty, with that one."""
+    reached, front = 0, cells
+    for _ in range(7):  # always seven: a processor cannot guess where to stop
+        front = step(front, line)
+        reached |= front
+        front &= empty
+    return reached
+
+
 # Attack
 
 
@@ -105,107 +150,46 @@ def slides(kind: int, line: int) -> bool:
     return kind == QUEEN or kind == (BISHOP if line & 1 else ROOK)
 
 
-def attacked_cells(state: ChessState, by: int) -> int:
-    """All cells that a player's men attack, as bits 8 * rank + file.
+def sliders(state: ChessState, seat: int, first: int, line: int) -> int:
+    """The men that slide along a line: a player's own (`first` is 0) or the OTHER's."""
+    men = state.men[seat]
+    return int(men[first + QUEEN]) | int(men[first + (BISHOP if line & 1 else ROOK)])
 
-    The other king hides no cell behind it: it may not stay on the line of an attack.
+
+def attacks(state: ChessState, seat: int) -> tuple[int, int, int]:
+    """The cells that a player's opponent attacks; those that answer a check; the pinned men.
+
+    The player's king hides no cell behind it: it may not stay on the line of an attack. A man other
+    than the king may go anywhere without a check, and nowhere if two men give it. Pinned are the
+    men that stand alone between their king and a man that slides along the line.
     """
-    board, sign, cells = state.board, 1 - 2 * by, 0
-    king = int(state.kings[1 - by])
-    hidden = board[king]
-    board[king] = 0
-    for number in range(64):
-        cell = board_cell(0, number)
-        kind = board[cell] * sign
-        if kind == PAWN:
-            ahead = cell + forward(by)
-            cells |= bit_on_board(ahead - 1) | bit_on_board(ahead + 1)
-        elif kind == KNIGHT:
-            for leap in range(8):
-                cells |= bit_on_board(cell + LEAPS[leap])
-        elif kind == KING:
-            for line in range(8):
-                cells |= bit_on_board(cell + LINES[line])
-        elif kind > 0:
-            for line in range(first_line(kind), 8, 1 if kind == QUEEN else 2):
-                target = cell + LINES[line]
-                while not target & OFF and board[target] == 0:
-                    cells |= bit(target)
-                    target += LINES[line]
-                cells |= bit_on_board(target)
-    board[king] = hidden
-    return cells
-
-
-def guard(state: ChessState, seat: int, checked: bool) -> tuple[int, int]:
-    """Which cells answer a check, and which men are pinned, as bits 8 * rank + file.
-
-    A man other than the king may go anywhere without a check, and nowhere if two men give it.
-    Pinned are the men that stand alone between their king and a man that slides along the line.
-    """
-    board, sign, king = state.board, 1 - 2 * seat, int(state.kings[seat])
-    answers, pinned = EVERYWHERE, 0
-    if checked:
-        for leap in range(8):
-            source = king + LEAPS[leap]
-            if not source & OFF and board[source] * sign == -KNIGHT:
-                answers &= bit(source)
-        for side in (-1, 1):
-            source = king + forward(seat) + side
-            if not source & OFF and board[source] * sign == -PAWN:
-                answers &= bit(source)
+    men = state.men[seat]
+    king, all_men, own = int(men[KING]), int(men[ALL]), int(men[OWN])
+    pawns, knights = int(men[OTHER + PAWN]), int(men[OTHER + KNIGHT])
+    danger, answers, pinned = step(pawns, BACK_LEFT) | step(pawns, BACK_RIGHT), EVERYWHERE, 0
     for line in range(8):
-        shield = next_man(state, king, LINES[line])
-        if shield & OFF:
-            continue
-        if slides(-board[shield] * sign, line):
-            answers &= way_to(king, LINES[line], shield)
-        elif board[shield] * sign > 0:
-            source = next_man(state, shield, LINES[line])
-            if not source & OFF and slides(-board[source] * sign, line):
-                pinned |= bit(shield)
-    return answers, pinned
+        rivals = sliders(state, seat, OTHER, line)
+        reach, way = slide(rivals, line ^ 4, ~all_men | king), slide(king, line, ~all_men)
+        danger |= reach | leap(knights, line) | step(int(men[OTHER + KING]), line)
+        pinned |= reach & way & own
+        if way & rivals:
+            answers &= way
+    if danger & king:
+        for number in range(8):
+            if leap(king, number) & knights:
+                answers &= leap(king, number)
+        for line in (AHEAD_LEFT, AHEAD_RIGHT):
+            if step(king, line) & pawns:
+                answers &= step(king, line)
+    return danger, answers, pinned
 
 
-def next_man(state: ChessState, cell: int, step: int) -> int:
-    """The first cell with a man from a cell on in steps of one size; off the board if none."""
-    cell += step
-    while not cell & OFF and state.board[cell] == 0:
-        cell += step
-    return cell
-
-
-def way_to(start: int, step: int, end: int) -> int:
-    """The cells after `start` up to `end`, in steps of one size, as bits."""
-    cells = 0
-    while start != end:
-        start += step
-        cells |= bit(start)
-    return cells
-
-
-def bit(cell: int) -> int:
-    """The bit 8 * rank + file of a cell."""
-    return 1 << own_cell(0, cell)
-
-
-def bit_on_board(cell: int) -> int:
-    """The bit of a cell, 0 for one that is off the board."""
-    return 0 if cell & OFF else bit(cell)
-
-
-def first_line(kind: int) -> int:
-    """The first of the lines along which a bishop, rook or queen slides."""
-    return 1 if kind == BISHOP else 0
-
-
-def pin_way(state: ChessState, king: int, cell: int) -> int:
-    """The cells between a king and the man that pins one on `cell`, that man's included."""
-    ways = 0
-    for line in range(8):
-        if next_man(state, king, LINES[line]) == cell:
-            ways = way_to(king, LINES[line], next_man(state, cell, LINES[line]))
-    return ways
+def free_cells(state: ChessState, seat: int, line: int, pinned: int) -> int:
+    """The cells from which no pin forbids a man to move along a line."""
+    if pinned == 0:
+        return EVERYWHERE
+    king, empty = int(state.men[seat, KING]), ~int(state.men[seat, ALL])
+    return ~pinned | slide(king, line, empty) | slide(king, line ^ 4, empty)
 
 
 def exposes(state: ChessState, seat: int, origin: int, target: int) -> bool:
@@ -224,129 +208,111 @@ def exposes(state: ChessState, seat: int, origin: int, target: int) -> bool:
 def list_moves(state: ChessState, seat: int) -> None:
     """Write a player's legal moves into `state.moves`, and whether their king is attacked.
 
-    No move is tried out but en passant: `guard` says where each man may go, and the king goes where
-    nothing attacks.
+    No move is tried out but en passant: `attacks` says where men may go, and the king goes where
+    nothing attacks. All men move together, a set of cells for each plane: a processor cannot guess
+    where men stand and how far they go, which is what going from man to man asks of it.
     """
-    board, sign, king = state.board, 1 - 2 * seat, int(state.kings[seat])
+    men = state.men[seat]
+    king, others = int(men[KING]), ~int(men[OWN])
     listed = int(state.num_moves)
     state.num_moves = 0
-    danger = attacked_cells(state, 1 - seat)
-    checked = danger & bit(king) != 0
+    danger, answers, pinned = attacks(state, seat)
+    checked = danger & king != 0
     state.checked = checked
-    answers, pinned = guard(state, seat, checked)
-    for number in range(64):
-        cell = board_cell(0, number)
-        kind = board[cell] * sign
-        if kind <= 0 or kind == KING:
-            continue
-        reach = answers
-        if (pinned >> number) & 1:
-            reach &= pin_way(state, king, cell)
-        if kind == PAWN:
-            list_pawn(state, seat, cell, reach)
-        elif kind == KNIGHT:
-            list_leaps(state, seat, cell, reach)
-        else:
-            list_lines(state, seat, cell, reach)
-    list_king(state, seat, king, danger)
+    for line in range(8):
+        free = free_cells(state, seat, line, pinned)
+        front = step(sliders(state, seat, 0, line) & free, line)
+        pawns = pawn_targets(state, seat, line, free) & answers
+        targets = (front & answers) | (step(king, line) & ~danger)
+        list_all(state, (targets & others) | pawns, line, 1, 7 * line)
+        list_promotions(state, pawns & LAST_RANK, line)
+        list_lines(state, seat, front, line, answers & others)
+        leaps = leap(int(men[KNIGHT]) & ~pinned, line)
+        list_leaps(state, leaps & answers & others, line)
+    ahead = pawn_targets(state, seat, AHEAD, free_cells(state, seat, AHEAD, pinned)) & THIRD_RANK
+    list_all(state, step(ahead, AHEAD) & ~int(men[ALL]) & answers, AHEAD, 2, 1)
+    if state.en_passant != NOWHERE:
+        list_en_passant(state, seat)
     if not checked:
-        list_castling(state, seat, king, danger)
+        list_castling(state, seat, danger)
     for rest in range(state.num_moves, max(listed, state.num_moves + 1)):
         state.moves[rest] = 0
 
 
-def list_pawn(state: ChessState, seat: int, cell: int, reach: int) -> None:
-    """The moves of a pawn: ahead by one or two, captures, en passant."""
-    board, sign, step = state.board, 1 - 2 * seat, forward(seat)
-    ahead = cell + step
-    if board[ahead] == 0:
-        list_advance(state, seat, cell, ahead, 0, reach)
-        if cell >> 4 == 1 + 5 * seat and board[ahead + step] == 0:
-            list_move(state, seat, cell, ahead + step, 1, reach)
-    for side in (-1, 1):
-        target = ahead + side
-        if target & OFF:
-            continue
-        plane = AHEAD_RIGHT if side == 1 else AHEAD_LEFT
-        if board[target] * sign < 0:
-            list_advance(state, seat, cell, target, plane, reach)
-        elif target == state.en_passant and not exposes(state, seat, cell, target):
-            list_move(state, seat, cell, target, plane, EVERYWHERE)
+def list_all(state: ChessState, targets: int, line: int, distance: int, plane: int) -> None:
+    """Write down a move in one plane to each cell of a set, from so many steps before it."""
+    add_moves(state, targets, plane - PLANES * int(STEPS[line]) * distance)
 
 
-def list_advance(
-    state: ChessState, seat: int, cell: int, target: int, plane: int, reach: int
-) -> None:
-    """A pawn's move by one rank, as four if it promotes."""
-    list_move(state, seat, cell, target, plane, reach)
-    if target >> 4 == 7 - 7 * seat:
-        side = (target & 7) - (cell & 7)
+def add_moves(state: ChessState, targets: int, offset: int) -> None:
+    """Write down the move 73 * cell + offset for each cell of a set."""
+    count, left = int(state.num_moves), targets & NOT_H8
+    while left:
+        lowest = left & -left
+        cell = int(BIT_NUMBERS[((lowest * DE_BRUIJN) >> 58) & 63])
+        state.moves[count] = PLANES * cell + offset
+        count += 1
+        left ^= lowest
+    if targets & ~NOT_H8:
+        state.moves[count] = PLANES * 63 + offset
+        count += 1
+    state.num_moves = count
+
+
+def pawn_targets(state: ChessState, seat: int, line: int, free: int) -> int:
+    """The cells to which pawns move by one step along a line, en passant aside."""
+    men = state.men[seat]
+    if line == AHEAD:
+        return step(int(men[PAWN]) & free, line) & ~int(men[ALL])
+    if line in (AHEAD_LEFT, AHEAD_RIGHT):
+        return step(int(men[PAWN]) & free, line) & int(men[ALL]) & ~int(men[OWN])
+    return 0
+
+
+def list_promotions(state: ChessState, targets: int, line: int) -> None:
+    """The moves of pawns to a set of cells on which they become a knight, bishop or rook."""
+    if targets:
         for kind in range(3):
-            plane = PROMOTION_PLANE + 3 * kind + side + 1
-            list_move(state, seat, cell, target, plane, reach)
+            list_all(state, targets, line, 1, PROMOTION_PLANE + 3 * kind + int(STEPS[line]) - 7)
 
 
-def list_leaps(state: ChessState, seat: int, cell: int, reach: int) -> None:
-    """The moves of a knight."""
-    board, sign = state.board, 1 - 2 * seat
-    for leap in range(8):
-        target = cell + LEAPS[8 * seat + leap]
-        if not target & OFF and board[target] * sign <= 0:
-            list_move(state, seat, cell, target, LEAP_PLANE + leap, reach)
+def list_lines(state: ChessState, seat: int, front: int, line: int, reach: int) -> None:
+    """The moves of two steps and more of the men that slide; `front` is where one step leads."""
+    empty = ~int(state.men[seat, ALL])
+    for distance in range(2, 8):
+        front = step(front & empty, line)
+        if front == 0:
+            break
+        list_all(state, front & reach, line, distance, 7 * line + distance - 1)
 
 
-def list_lines(state: ChessState, seat: int, cell: int, reach: int) -> None:
-    """The moves of a bishop, rook or queen."""
-    board, sign = state.board, 1 - 2 * seat
-    kind = board[cell] * sign
-    for line in range(first_line(kind), 8, 1 if kind == QUEEN else 2):
-        step = LINES[8 * seat + line]
-        target, plane = cell + step, 7 * line
-        while not target & OFF and board[target] == 0:
-            list_move(state, seat, cell, target, plane, reach)
-            target += step
-            plane += 1
-        if not target & OFF and board[target] * sign < 0:
-            list_move(state, seat, cell, target, plane, reach)
+def list_leaps(state: ChessState, targets: int, number: int) -> None:
+    """The leaps of knights to a set of cells."""
+    way = int(STEPS[(number + 1) & 6]) + int(STEPS[number | 1])
+    add_moves(state, targets, LEAP_PLANE + number - PLANES * way)
 
 
-def list_king(state: ChessState, seat: int, king: int, danger: int) -> None:
-    """The moves of a king by one cell."""
-    board, sign = state.board, 1 - 2 * seat
-    for line in range(8):
-        target = king + LINES[8 * seat + line]
-        if not target & OFF and board[target] * sign <= 0:
-            list_move(state, seat, king, target, 7 * line, ~danger)
+def list_en_passant(state: ChessState, seat: int) -> None:
+    """The moves of pawns to the en passant cell."""
+    target = 1 << own_cell(seat, int(state.en_passant))
+    if takes_en_passant(state, seat, -1):
+        list_all(state, target, AHEAD_RIGHT, 1, 7 * AHEAD_RIGHT)
+    if takes_en_passant(state, seat, 1):
+        list_all(state, target, AHEAD_LEFT, 1, 7 * AHEAD_LEFT)
 
 
-def list_castling(state: ChessState, seat: int, king: int, danger: int) -> None:
-    """Castling, for a king that is not in check."""
-    rights = rights_of(state, seat)
-    if rights & 1 and free_way(state, king, 1, 2, danger):
-        list_move(state, seat, king, king + 2, CASTLE_RIGHT, ~danger)
-    if rights & 2 and free_way(state, king, -1, 3, danger):
-        list_move(state, seat, king, king - 2, CASTLE_LEFT, ~danger)
-
-
-def free_way(state: ChessState, king: int, step: int, cells: int, danger: int) -> bool:
-    """Whether nothing stands between king and rook, and the cell beside the king is safe."""
-    for distance in range(1, cells + 1):
-        if state.board[king + step * distance] != 0:
-            return False
-    return danger & bit(king + step) == 0
+def list_castling(state: ChessState, seat: int, danger: int) -> None:
+    """Castling, for a king that is not in check: no man in between, no attack on its way."""
+    rights, men = rights_of(state, seat), int(state.men[seat, ALL])
+    if rights & 1 and men & F_TO_G == 0 and danger & F_TO_G == 0:
+        list_all(state, G, RIGHT, 2, CASTLE_RIGHT)
+    if rights & 2 and men & B_TO_D == 0 and danger & C_TO_D == 0:
+        list_all(state, C, LEFT, 2, CASTLE_LEFT)
 
 
 def rights_of(state: ChessState, seat: int) -> int:
     """A player's castling rights: 1 for the king's side, 2 for the queen's side."""
     return (int(state.castling) >> (2 * seat)) & 3
-
-
-def list_move(state: ChessState, seat: int, cell: int, target: int, plane: int, reach: int) -> None:
-    """Write a move down if its target is among the cells that the man may go to."""
-    state.moves[state.num_moves] = PLANES * own_cell(seat, cell) + plane
-    state.num_moves += (
-        reach >> own_cell(0, target)
-    ) & 1  # no jump: half of them were guessed wrong
 
 
 # Playing
@@ -398,13 +364,26 @@ def kept_rights(cell: int) -> int:
 
 
 def put(state: ChessState, cell: int, man: int) -> None:
-    """Put a man (0: none) on a cell, and keep the key of the men in line."""
+    """Put a man (0: none) on a cell, and keep sets and key of the men in line."""
     there = int(state.board[cell])
     if there:
-        state.men_key ^= stamp(128 * (there + 6) + cell)
+        toggle(state, cell, there)
     if man:
-        state.men_key ^= stamp(128 * (int(man) + 6) + cell)
+        toggle(state, cell, int(man))
     state.board[cell] = man
+
+
+def toggle(state: ChessState, cell: int, man: int) -> None:
+    """Put a man into the sets of cells and the key, or take it out."""
+    state.men_key ^= stamp(128 * (man + 6) + cell)
+    for seat in range(2):
+        kind, bit = man * (1 - 2 * seat), BITS[own_cell(seat, cell)]
+        state.men[seat, ALL] ^= bit
+        if kind > 0:
+            state.men[seat, OWN] ^= bit
+            state.men[seat, kind] ^= bit
+        else:
+            state.men[seat, OTHER - kind] ^= bit
 
 
 # What follows from a position
@@ -412,7 +391,7 @@ def put(state: ChessState, cell: int, man: int) -> None:
 
 def examine(state: ChessState, seat: int) -> None:
     """Write everything derived from the position for the player to move."""
-    if state.en_passant != NOWHERE and not takes_en_passant(state, seat):
+    if not (takes_en_passant(state, seat, -1) or takes_en_passant(state, seat, 1)):
         state.en_passant = NOWHERE
     list_moves(state, seat)
     clock = int(state.clock)
@@ -423,15 +402,13 @@ def examine(state: ChessState, seat: int) -> None:
             state.earlier += 1
 
 
-def takes_en_passant(state: ChessState, seat: int) -> bool:
-    """Whether a pawn of the player may legally move to the en passant square."""
-    sign, target = 1 - 2 * seat, int(state.en_passant)
-    for side in (-1, 1):
-        cell = target - forward(seat) + side
-        beside = not cell & OFF and state.board[cell] * sign == PAWN
-        if beside and not exposes(state, seat, cell, target):
-            return True
-    return False
+def takes_en_passant(state: ChessState, seat: int, side: int) -> bool:
+    """Whether a pawn on one side (-1: left, as White sees it) may move to the en passant cell."""
+    target = int(state.en_passant)
+    cell = target - forward(seat) + side
+    if target == NOWHERE or cell & OFF or state.board[cell] * (1 - 2 * seat) != PAWN:
+        return False
+    return not exposes(state, seat, cell, target)
 
 
 def restart_clock(state: ChessState) -> None:
@@ -454,21 +431,18 @@ def ending(state: ChessState) -> int:
 
 def is_dead(state: ChessState) -> bool:
     """Whether neither side has the men to mate: at most a knight, or bishops of one colour."""
-    knights, dark, light = 0, 0, 0
-    for number in range(64):
-        cell = board_cell(0, number)
-        kind = abs(int(state.board[cell]))
-        if kind in (PAWN, ROOK, QUEEN):
+    men = state.men[0]
+    for kind in (PAWN, ROOK, QUEEN):
+        if men[kind] or men[OTHER + kind]:
             return False
-        if kind == KNIGHT:
-            knights += 1
-        if kind == BISHOP and ((cell >> 4) + cell) & 1:
-            light += 1
-        elif kind == BISHOP:
-            dark += 1
+    knights = int(men[KNIGHT]) | int(men[OTHER + KNIGHT])
+    bishops = int(men[BISHOP]) | int(men[OTHER + BISHOP])
     if knights:
-        return knights == 1 and light + dark == 0
-    return light == 0 or dark == 0
+        count = 0
+        for number in range(64):
+            count += (knights >> number) & 1
+        return bishops == 0 and count == 1
+    return bishops & LIGHT == 0 or bishops & ~LIGHT == 0
 
 
 def position_key(state: ChessState, seat: int) -> int:

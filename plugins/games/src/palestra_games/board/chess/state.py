@@ -15,6 +15,7 @@ class ChessState(ArrayState):
     """A position, and what follows from it for the player to move."""
 
     board: Annotated[NDArray[np.int8], Shape(128)]  # kinds of men, Black's negative; see the rules
+    men: Annotated[NDArray[np.int64], Shape(2, 14)]  # by seat: sets of cells, as the seat sees them
     kings: Annotated[NDArray[np.int16], Shape(2)]  # by seat: the king's cell
     castling: Annotated[int, np.uint8]  # rights as bits 1, 2, 4, 8 for K, Q, k, q
     en_passant: Annotated[int, np.int16]  # cell where a pawn can be taken en passant, or NOWHERE
