@@ -132,6 +132,23 @@ def test_threads_are_bounded_and_pass_errors_on():
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration])
+def test_no_work_in_a_thread_ends_the_server(stop):
+    def leave():
+        raise stop("the person left")
+
+    async def run():
+        threads = Threads("test", 2)
+        tasks = [asyncio.create_task(threads.run(leave)) for _ in range(3)]
+        await asyncio.wait(tasks)
+        threads.close()
+        return [task.exception() for task in tasks]
+
+    errors = asyncio.run(run())
+    assert [type(error) for error in errors] == [RuntimeError] * 3
+    assert all("the person left" in str(error) for error in errors)
+
+
 def test_a_busy_process_charges_no_answer_that_has_arrived():
     async def run():
         late = []

@@ -12,6 +12,7 @@ import palestra
 import pytest
 from forging import assert_forgeries_are_found
 from palestra import Agent, Decision, InvalidOption
+from palestra.kernel.errors import PalestraError
 from palestra.kernel.registry import open_game
 from palestra.records.verify import verify
 from palestra_server.client import Server, ServerRefused
@@ -450,6 +451,19 @@ def test_clients_choose_a_substitute_from_the_operators_list(server):
     with pytest.raises(ServerRefused, match="would pay each rival"):
         client.create("games/Holdem-v0", options={"num_players": 3}, on_leave="forfeit")
     client.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["human", "human:ada", "open", "mcts:simulations=-1", "mcts:simulations=1.5"]
+)
+def test_a_substitute_that_could_never_play_is_refused_when_the_match_is_opened(server, name):
+    with pytest.raises(ServerRefused):
+        Server(server[0]).create(
+            "games/Werewolf-v0", [OPEN] * 7, on_leave="substitute", substitute=name
+        )
+    wanted = Create("games/Werewolf-v0", (OPEN,) * 7, on_leave="substitute")
+    with pytest.raises(PalestraError):  # nor does the operator seat one by mistake
+        plan_for(wanted, MatchDefaults(substitute=name))
 
 
 def test_a_plan_of_an_older_journal_forfeits_as_it_did():

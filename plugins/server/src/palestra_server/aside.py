@@ -71,10 +71,12 @@ class Threads:
             return
         if error is None:
             future.set_result(result)
-        elif isinstance(error, StopIteration):  # which no future takes
-            future.set_exception(RuntimeError(repr(error)))
-        else:
+        elif isinstance(error, Exception) and not isinstance(error, StopIteration):
             future.set_exception(error)
+        else:  # no future takes a StopIteration, and any other of them would end the server
+            raised = RuntimeError(repr(error))
+            raised.__cause__ = error
+            future.set_exception(raised)
 
 
 def agent_kind(agent: str) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 from palestra import InvalidOption
+from palestra.agents.making import make_agent
 from palestra.kernel.registry import open_game, registry
 
 from palestra_server.leaving import policy_for, usual_substitute
@@ -44,6 +45,8 @@ def plan_for(wanted: Create, usual: MatchDefaults) -> MatchPlan:
         seconds = usual.move_seconds if seats.count(OPEN) > 1 else 0.0
     on_leave = policy_for(game, wanted.on_leave or usual.on_leave)
     substitute = wanted.substitute or usual.substitute or usual_substitute()
+    if on_leave == "substitute":
+        check_substitute(substitute)
     return MatchPlan(
         env=wanted.env,
         seats=tuple(seats),
@@ -56,6 +59,13 @@ def plan_for(wanted: Create, usual: MatchDefaults) -> MatchPlan:
         on_leave=on_leave,
         substitute=substitute if on_leave == "substitute" else "",
     )
+
+
+def check_substitute(name: str) -> None:
+    """Raise `InvalidOption` or `UnknownName` for an agent that could not take a seat over."""
+    if name.partition(":")[0] in (OPEN, PERSON):
+        raise InvalidOption(f"a substitute is an agent of the server, such as 'random', not {name}")
+    make_agent(name).close()
 
 
 def _may_be_alone(wanted: Create) -> bool:
