@@ -5,6 +5,7 @@ import random
 import socket
 import time
 
+import palestra
 import pytest
 from palestra_server.aside import Threads
 from palestra_server.clocks import Clocks
@@ -14,6 +15,7 @@ from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
 
 TTT = "games/TicTacToe-v0"
+MATRIX = "games/MatrixGame-v0"
 ENDLESS = "Program(code='while True: pass')"
 
 
@@ -130,6 +132,33 @@ def test_threads_are_bounded_and_pass_errors_on():
         threads.close()
 
     asyncio.run(run())
+
+
+def test_scripts_that_play_long_keep_nobody_from_playing(tmp_path):
+    """One request may open a match of scripts that takes seconds; others play on meanwhile."""
+    rounds = 4000
+    long = Create(MATRIX, ("random", "first"), options={"rounds": rounds}, seed=3)
+
+    async def run():
+        url = f"sqlite:///{tmp_path}/m.db"
+        server = MatchServer(MatchStore(url))
+        await server.start()
+        first = await seated(server, Create(TTT, (OPEN, "random"), seed=1))
+        name = (await server.create(long)).match
+        assert await play(server, first)
+        assert not server.match(name).over
+        await server.stop()  # in the middle
+        server = MatchServer(MatchStore(url))
+        await server.start()
+        while not server.match(name).over:
+            await asyncio.sleep(0.01)
+        record = server.match(name).record()
+        await server.stop()
+        return record
+
+    record = asyncio.run(run())
+    (alone,) = palestra.play(MATRIX, agents=list(long.seats), seed=3, rounds=rounds)
+    assert (record.returns, len(record.steps)) == (alone.returns, rounds)
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration])

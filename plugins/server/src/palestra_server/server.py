@@ -299,6 +299,12 @@ class MatchServer:
         await self.settled(key)
         live = self._memory.find(key.match)
         live.match.leaving.check_reclaim(key.seat)
+        if live.match.awaits(key.seat) and live.match.leaving.came_back(key.seat):
+            raise RequestRefused(
+                f"seat {key.seat} was reclaimed in this turn already; reclaim it again once its "
+                "substitute has moved",
+                409,
+            )
         self._play.answer(live, Answer(key.seat, live.match.answers[key.seat], reclaimed=True))
         await self._journal.committed()
 
