@@ -3,8 +3,11 @@
 import asyncio
 import random
 import socket
+import threading
 import time
+from contextlib import suppress
 
+import httpx
 import palestra
 import pytest
 from palestra_server.aside import Threads
@@ -13,6 +16,7 @@ from palestra_server.limits import Limits
 from palestra_server.messages import OPEN, Create, Join, Move
 from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
+from serving import serving
 
 TTT = "games/TicTacToe-v0"
 MATRIX = "games/MatrixGame-v0"
@@ -159,6 +163,38 @@ def test_scripts_that_play_long_keep_nobody_from_playing(tmp_path):
     record = asyncio.run(run())
     (alone,) = palestra.play(MATRIX, agents=list(long.seats), seed=3, rounds=rounds)
     assert (record.returns, len(record.steps)) == (alone.returns, rounds)
+
+
+def test_a_page_that_takes_long_keeps_the_server_from_nothing(tmp_path, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def write(record):
+        begun.set()
+        go_on.wait(12)
+        return b""
+
+    monkeypatch.setattr("palestra_server.page.replay_page", write)
+    with serving(tmp_path) as (url, _):
+        match = httpx.post(f"{url}/matches", json={"env": TTT, "seats": ["random", "first"]}).json()
+        page = f"{url}/matches/{match['match']}/record"
+        asked = [
+            threading.Thread(target=lambda: suppressed(httpx.get, page, params={"form": "html"}))
+            for _ in range(3)
+        ]
+        for thread in asked:
+            thread.start()
+        assert begun.wait(10)
+        assert httpx.get(page, timeout=5).status_code == 200
+        until = time.monotonic() + 8
+    assert time.monotonic() < until  # the server has ended
+    go_on.set()
+    for thread in asked:
+        thread.join()
+
+
+def suppressed(ask, *given, **more):
+    with suppress(httpx.HTTPError):
+        ask(*given, timeout=30, **more)
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration])

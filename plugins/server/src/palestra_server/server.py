@@ -17,7 +17,7 @@ from palestra.kernel.errors import PalestraError
 from palestra.quoting import disarm
 
 from palestra_server.allowed import EVERYWHERE, Allowed
-from palestra_server.aside import Aside
+from palestra_server.aside import Aside, Threads
 from palestra_server.audit import note
 from palestra_server.capture import MOST_BYTES, Exchange, for_seat
 from palestra_server.journal import Journal
@@ -106,6 +106,11 @@ class MatchServer:
         if len(self._memory) < self.limits.matches:
             return ""
         return f"{self.limits.matches} matches are played already; try later"
+
+    @property
+    def pages(self) -> Threads:
+        """Where pages are written that show a record."""
+        return self._aside.pages
 
     def counts(self) -> Counts:
         """What has happened, and what is there now."""
