@@ -152,12 +152,16 @@ class Match:
 
     # Taking seats
 
-    def take(self, seat: int, name: str = "") -> None:
-        """Fill a free seat; raises `InvalidOption` if it is taken."""
+    def check_free(self, seat: int) -> None:
+        """Raise `InvalidOption` for a seat that is taken."""
         if seat not in self.free:
             raise InvalidOption(
                 f"seat {seat} of match {self.name} is not free; free are {sorted(self.free)}"
             )
+
+    def take(self, seat: int, name: str = "") -> None:
+        """Fill a free seat; raises `InvalidOption` if it is taken."""
+        self.check_free(seat)
         self.free.discard(seat)
         if name:
             self._runner.agents[seat].name = name

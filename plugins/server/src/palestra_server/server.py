@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 from palestra import EpisodeRecord, InvalidOption
-from palestra.kernel.errors import PalestraError
 from palestra.quoting import disarm
 
 from palestra_server.allowed import EVERYWHERE, Allowed
@@ -189,12 +188,12 @@ class MatchServer:
             live.rematch = asyncio.create_task(self._open(plan))
         try:
             opened = await asyncio.shield(live.rematch)
-        except PalestraError:
+        except Exception:  # the next who asks tries again
             live.rematch = None
             raise
         if not live.next:
-            live.next = opened.match
             self.store.follow_up(live.match.name, opened.match)
+            live.next = opened.match
         return opened if first else None
 
     async def join(self, name: str, wanted: Join) -> SeatGrant:
