@@ -8,11 +8,15 @@ import time
 from contextlib import suppress
 
 import httpx
+import msgspec
 import palestra
 import pytest
+from palestra import EpisodeRecord, InvalidOption
+from palestra.records.record import replay
 from palestra_server.aside import Threads
 from palestra_server.clocks import Clocks
 from palestra_server.limits import Limits
+from palestra_server.match import Match
 from palestra_server.messages import OPEN, Create, Join, Move
 from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
@@ -163,6 +167,51 @@ def test_scripts_that_play_long_keep_nobody_from_playing(tmp_path):
     record = asyncio.run(run())
     (alone,) = palestra.play(MATRIX, agents=list(long.seats), seed=3, rounds=rounds)
     assert (record.returns, len(record.steps)) == (alone.returns, rounds)
+
+
+def test_the_record_of_a_long_match_keeps_nobody_from_playing(tmp_path, monkeypatch):
+    begun, go_on, write = threading.Event(), threading.Event(), Match.finish
+
+    def finish(match):
+        if match.plan.env == MATRIX:
+            begun.set()
+            assert go_on.wait(20)
+        return write(match)
+
+    monkeypatch.setattr(Match, "finish", finish)
+
+    async def run():
+        server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/m.db"))
+        await server.start()
+        line_up, options = (OPEN, "random"), {"rounds": 501}
+        (key,) = await seated(server, Create(MATRIX, line_up, options=options, seed=2))
+        over = asyncio.create_task(play_first(server, key))
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        for seed in range(2):  # meanwhile
+            assert await play(
+                server, await seated(server, Create(TTT, (OPEN, "random"), seed=seed))
+            )
+        assert server.look(key).status == "playing"
+        with pytest.raises(InvalidOption, match="still played"):
+            server.record(key)
+        go_on.set()
+        await over
+        assert server.look(key).status == "over"
+        record = server.record(key)
+        assert (len(record.steps), record.returns) == (501, tuple(replay(record).returns))
+        stored = msgspec.json.decode(server.store.load(key.match).record, type=EpisodeRecord)
+        assert stored.returns == record.returns
+        await server.stop()
+
+    async def play_first(server, key):
+        while server.look(key).status != "over":
+            await server.settled(key)
+            if server.look(key).your_turn:
+                await server.move(key, Move(action=0))
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
 
 
 def test_a_page_that_takes_long_keeps_the_server_from_nothing(tmp_path, monkeypatch):

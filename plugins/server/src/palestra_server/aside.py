@@ -21,7 +21,7 @@ from palestra.code_names import code_name
 from palestra.kernel.registry import registry
 
 CREATING = 4  # matches that are opened at once
-SHOWING = 2  # pages of records that are written at once
+WRITING = 2  # records of long matches, and pages of records, that are written at once
 THINKING = 4  # turns that one agent computes at once, which contend for the interpreter
 Result = TypeVar("Result")
 Job = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
@@ -92,7 +92,8 @@ class Aside:
 
     def __init__(self, programs: int, agents: int) -> None:
         self.creation = Threads("palestra-create", CREATING)
-        self.pages = Threads("palestra-pages", SHOWING)
+        self.records = Threads("palestra-records", WRITING)
+        self.pages = Threads("palestra-pages", WRITING)
         self.rules = Threads("palestra-rules", programs or max(1, (os.cpu_count() or 2) - 1))
         self._agents: dict[tuple[str, str], Threads] = {}
         self._most = agents
@@ -107,5 +108,6 @@ class Aside:
         return self._agents[name, target]
 
     def close(self) -> None:
-        for threads in (self.creation, self.pages, self.rules, *self._agents.values()):
+        ours = (self.creation, self.records, self.pages, self.rules)
+        for threads in (*ours, *self._agents.values()):
             threads.close()

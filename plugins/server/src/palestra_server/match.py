@@ -400,11 +400,21 @@ class Match:
             raise InvalidOption(
                 f"match {self.name} is still played; its record is there when it is over"
             )
+        return self.finish()
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the record of a match that is over is there; to write it takes time."""
+        return self._record is not None
+
+    def finish(self) -> EpisodeRecord:
+        """The record of a match that has ended, written once; as slow as playing array games."""
         if self._record is None:
-            self._record = self._runner.finish(self._running)
-            self._record.group = self.plan.group
+            record = self._runner.finish(self._running)
+            record.group = self.plan.group
             if self.leaving.departures:
-                self._record.tags["left"] = self.leaving.tag(self.episode.outcome)
+                record.tags["left"] = self.leaving.tag(self.episode.outcome)
+            self._record = record
             self.close()
         return self._record
 

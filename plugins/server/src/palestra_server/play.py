@@ -25,6 +25,7 @@ from palestra_server.store import MatchStore
 
 log = logging.getLogger("palestra.server")
 SLICE = 0.02  # seconds that the scripted agents of one match keep everybody else waiting
+LONG = 500  # steps; the records of longer matches are written in a thread
 LONGEST_STEP = 60.0  # seconds that a request waits for rules
 
 
@@ -95,9 +96,25 @@ class Play:
                 if seat not in live.asked:
                     live.asked[seat] = asyncio.create_task(self._ask(live, pending))
         self._set_clocks(live)
+        if match.over and not match.recorded and match.episode.steps_played > LONG:
+            match.stepping = True
+            live.stepping = asyncio.create_task(self._finish_aside(live))
+            self._journal.changed()
+            return
         if match.over:
             self._finish(live)
         self._journal.changed(live)
+
+    async def _finish_aside(self, live: Live) -> None:
+        """Write the record of a long match in a thread; until then, the match is not over."""
+        try:
+            await self._aside.records.run(live.match.finish)
+        except Exception as error:
+            log.error("match=%s has no record: %s", live.match.name, cause(error))
+        live.match.stepping, live.stepping = False, None
+        if not live.halted:
+            self._finish(live)
+            self._journal.changed(live)
 
     def _go_on_later(self, live: Live) -> None:
         """Let a match go on after what has arrived meanwhile, and after others that wait so."""
