@@ -78,6 +78,11 @@ def _may_be_alone(wanted: Create) -> bool:
 def _line_up(wanted: Create, count: int) -> tuple[str, ...]:
     """Who sits where, from the seats that are open and who takes the others."""
     if not wanted.opponents:
+        if wanted.open:
+            raise InvalidOption(
+                f"open is {list(wanted.open)}, but nobody is named for the other seats; name "
+                "opponents too, or leave open out to keep every seat open"
+            )
         return (OPEN,) * count
     if any(not 0 <= seat < count for seat in wanted.open):
         raise InvalidOption(f"seats are from 0 to {count - 1}, not {list(wanted.open)}")
