@@ -169,6 +169,27 @@ def test_scripts_that_play_long_keep_nobody_from_playing(tmp_path):
     assert (record.returns, len(record.steps)) == (alone.returns, rounds)
 
 
+def test_the_first_view_of_a_match_is_computed_where_it_is_opened(tmp_path, monkeypatch):
+    """Some rules compute for seconds before they can say anything (`tasks/DataTeacher-v0`)."""
+    looked, view = [], Match.view
+
+    def notice(match, *given, **more):
+        looked.append(threading.current_thread().name)
+        return view(match, *given, **more)
+
+    monkeypatch.setattr(Match, "view", notice)
+
+    async def run():
+        server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/m.db"))
+        await server.start()
+        (key,) = await seated(server, Create(TTT, (OPEN, "random"), seed=1))
+        assert looked == ["palestra-create"]
+        assert server.look(key).your_turn
+        await server.stop()
+
+    asyncio.run(run())
+
+
 def test_the_record_of_a_long_match_keeps_nobody_from_playing(tmp_path, monkeypatch):
     begun, go_on, write = threading.Event(), threading.Event(), Match.finish
 

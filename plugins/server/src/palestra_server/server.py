@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -156,7 +157,12 @@ class MatchServer:
 
     def _begin(self, name: str, plan: MatchPlan) -> Match:
         plan = msgspec.structs.replace(plan, versions=versions_of(plan))
-        return Match(name, plan, self.store.add)
+        match = Match(name, plan, self.store.add)
+        with suppress(Exception):  # whoever looks hears of it
+            match.view(
+                0, show=("legal_texts",)
+            )  # rules may compute for seconds at their first view
+        return match
 
     async def again(self, token: str, allowed: bool) -> Rematch:
         """The seat that a token opens in the next match of the same plan, with another seed.
