@@ -434,6 +434,7 @@ PLACES = {
     ("server.py", "create", "create_own"): CHECKED,
     ("plans.py", "plan_for", "MatchPlan"): CHECKED,
     ("plans.py", "plan_for", "open_game"): CHECKED,
+    ("plans.py", "check_substitute", "make_agent"): CHECKED,
     ("server.py", "_begin", "Match"): CHECKED,
     ("memory.py", "_load", "Match"): "a plan of the journal",
     ("leaving.py", "_seat_substitute", "make_agent"): CHECKED,

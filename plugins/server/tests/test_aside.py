@@ -3,17 +3,27 @@
 import asyncio
 import random
 import socket
+import threading
 import time
+from contextlib import suppress
 
+import httpx
+import msgspec
+import palestra
 import pytest
+from palestra import EpisodeRecord, InvalidOption
+from palestra.records.record import replay
 from palestra_server.aside import Threads
 from palestra_server.clocks import Clocks
 from palestra_server.limits import Limits
+from palestra_server.match import Match
 from palestra_server.messages import OPEN, Create, Join, Move
 from palestra_server.server import MatchServer
 from palestra_server.store import MatchStore
+from serving import serving
 
 TTT = "games/TicTacToe-v0"
+MATRIX = "games/MatrixGame-v0"
 ENDLESS = "Program(code='while True: pass')"
 
 
@@ -130,6 +140,148 @@ def test_threads_are_bounded_and_pass_errors_on():
         threads.close()
 
     asyncio.run(run())
+
+
+def test_scripts_that_play_long_keep_nobody_from_playing(tmp_path):
+    """One request may open a match of scripts that takes seconds; others play on meanwhile."""
+    rounds = 4000
+    long = Create(MATRIX, ("random", "first"), options={"rounds": rounds}, seed=3)
+
+    async def run():
+        url = f"sqlite:///{tmp_path}/m.db"
+        server = MatchServer(MatchStore(url))
+        await server.start()
+        first = await seated(server, Create(TTT, (OPEN, "random"), seed=1))
+        name = (await server.create(long)).match
+        assert await play(server, first)
+        assert not server.match(name).over
+        await server.stop()  # in the middle
+        server = MatchServer(MatchStore(url))
+        await server.start()
+        while not server.match(name).over:
+            await asyncio.sleep(0.01)
+        record = server.match(name).record()
+        await server.stop()
+        return record
+
+    record = asyncio.run(run())
+    (alone,) = palestra.play(MATRIX, agents=list(long.seats), seed=3, rounds=rounds)
+    assert (record.returns, len(record.steps)) == (alone.returns, rounds)
+
+
+def test_the_first_view_of_a_match_is_computed_where_it_is_opened(tmp_path, monkeypatch):
+    """Some rules compute for seconds before they can say anything (`tasks/DataTeacher-v0`)."""
+    looked, view = [], Match.view
+
+    def notice(match, *given, **more):
+        looked.append(threading.current_thread().name)
+        return view(match, *given, **more)
+
+    monkeypatch.setattr(Match, "view", notice)
+
+    async def run():
+        server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/m.db"))
+        await server.start()
+        (key,) = await seated(server, Create(TTT, (OPEN, "random"), seed=1))
+        assert looked == ["palestra-create"]
+        assert server.look(key).your_turn
+        await server.stop()
+
+    asyncio.run(run())
+
+
+def test_the_record_of_a_long_match_keeps_nobody_from_playing(tmp_path, monkeypatch):
+    begun, go_on, write = threading.Event(), threading.Event(), Match.finish
+
+    def finish(match):
+        if match.plan.env == MATRIX:
+            begun.set()
+            assert go_on.wait(20)
+        return write(match)
+
+    monkeypatch.setattr(Match, "finish", finish)
+
+    async def run():
+        server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/m.db"))
+        await server.start()
+        line_up, options = (OPEN, "random"), {"rounds": 501}
+        (key,) = await seated(server, Create(MATRIX, line_up, options=options, seed=2))
+        over = asyncio.create_task(play_first(server, key))
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        for seed in range(2):  # meanwhile
+            assert await play(
+                server, await seated(server, Create(TTT, (OPEN, "random"), seed=seed))
+            )
+        assert server.look(key).status == "playing"
+        with pytest.raises(InvalidOption, match="still played"):
+            server.record(key)
+        go_on.set()
+        await over
+        assert server.look(key).status == "over"
+        record = server.record(key)
+        assert (len(record.steps), record.returns) == (501, tuple(replay(record).returns))
+        stored = msgspec.json.decode(server.store.load(key.match).record, type=EpisodeRecord)
+        assert stored.returns == record.returns
+        await server.stop()
+
+    async def play_first(server, key):
+        while server.look(key).status != "over":
+            await server.settled(key)
+            if server.look(key).your_turn:
+                await server.move(key, Move(action=0))
+            await asyncio.sleep(0)
+
+    asyncio.run(run())
+
+
+def test_a_page_that_takes_long_keeps_the_server_from_nothing(tmp_path, monkeypatch):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def write(record):
+        begun.set()
+        go_on.wait(12)
+        return b""
+
+    monkeypatch.setattr("palestra_server.page.replay_page", write)
+    with serving(tmp_path) as (url, _):
+        match = httpx.post(f"{url}/matches", json={"env": TTT, "seats": ["random", "first"]}).json()
+        page = f"{url}/matches/{match['match']}/record"
+        asked = [
+            threading.Thread(target=lambda: suppressed(httpx.get, page, params={"form": "html"}))
+            for _ in range(3)
+        ]
+        for thread in asked:
+            thread.start()
+        assert begun.wait(10)
+        assert httpx.get(page, timeout=5).status_code == 200
+        until = time.monotonic() + 8
+    assert time.monotonic() < until  # the server has ended
+    go_on.set()
+    for thread in asked:
+        thread.join()
+
+
+def suppressed(ask, *given, **more):
+    with suppress(httpx.HTTPError):
+        ask(*given, timeout=30, **more)
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, SystemExit, GeneratorExit, StopIteration])
+def test_no_work_in_a_thread_ends_the_server(stop):
+    def leave():
+        raise stop("the person left")
+
+    async def run():
+        threads = Threads("test", 2)
+        tasks = [asyncio.create_task(threads.run(leave)) for _ in range(3)]
+        await asyncio.wait(tasks)
+        threads.close()
+        return [task.exception() for task in tasks]
+
+    errors = asyncio.run(run())
+    assert [type(error) for error in errors] == [RuntimeError] * 3
+    assert all("the person left" in str(error) for error in errors)
 
 
 def test_a_busy_process_charges_no_answer_that_has_arrived():

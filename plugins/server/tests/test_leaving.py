@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from contextlib import asynccontextmanager
 
 import msgspec
@@ -12,6 +13,7 @@ import palestra
 import pytest
 from forging import assert_forgeries_are_found
 from palestra import Agent, Decision, InvalidOption
+from palestra.kernel.errors import PalestraError
 from palestra.kernel.registry import open_game
 from palestra.records.verify import verify
 from palestra_server.client import Server, ServerRefused
@@ -422,6 +424,66 @@ def test_a_slow_agent_keeps_no_substitute_from_answering(tmp_path):
     asyncio.run(run())
 
 
+def test_handing_a_seat_over_gives_no_more_time(tmp_path):
+    """Whoever hands a seat to themselves again and again is late when the others would be."""
+
+    async def run():
+        async with serving_at(tmp_path / "a.db") as server:
+            wanted = Create("games/TicTacToe-v0", (OPEN, OPEN), move_seconds=0.5, invalid="forfeit")
+            match = (await server.create(wanted)).match
+            token, other = [(await server.join(match, Join(seat))).token for seat in (0, 1)]
+            began = asyncio.get_running_loop().time()
+            for turn in range(60):
+                if server.match(match).over:
+                    break
+                token = (await server.hand_over(token, HandOver(f"ada {turn}"))).token
+                await asyncio.sleep(0.05)
+            assert 0.4 < asyncio.get_running_loop().time() - began < 2.5
+            assert server.look(server.seat(other)).result == "win"
+            record = server.record(server.seat(token))
+            assert [(left["seat"], left["why"]) for left in record.tags["left"]] == [(0, "silent")]
+
+    asyncio.run(run())
+
+
+def test_who_comes_back_again_and_again_does_not_stop_the_match(tmp_path, monkeypatch):
+    class Slow(Agent):
+        name = "slow"
+
+        def act(self, turns):
+            time.sleep(0.4)
+            return [Decision(0) for _ in turns]
+
+    async def run():
+        async with serving_at(tmp_path / "a.db") as server:
+            wanted = Create(
+                *("games/MatrixGame-v0", (OPEN, OPEN)),
+                options={"rounds": 2},
+                move_seconds=0.5,
+                substitute="mcts",
+            )
+            match = (await server.create(wanted)).match
+            monkeypatch.setattr("palestra_server.leaving.make_agent", lambda _: Slow())
+            keys = [server.seat((await server.join(match, Join(seat))).token) for seat in (0, 1)]
+            seats, refused = server.match(match), set()
+            for _ in range(400):
+                if seats.over:
+                    break
+                if seats.asks(0):
+                    await server.move(keys[0], Move(action=0))
+                if 1 in seats.leaving.away:
+                    try:
+                        await server.reclaim(keys[1])
+                    except RequestRefused as error:
+                        refused.add(str(error))
+                await asyncio.sleep(0.02)
+            assert seats.over
+            assert any("once its substitute has moved" in text for text in refused)
+            verify(server.record(keys[0]))
+
+    asyncio.run(run())
+
+
 def test_an_unknown_policy_on_the_command_line_is_named():
     done = subprocess.run(
         [sys.executable, "-m", "palestra", "serve", "--on-leave", "cry", "--store", ":memory:"],
@@ -450,6 +512,19 @@ def test_clients_choose_a_substitute_from_the_operators_list(server):
     with pytest.raises(ServerRefused, match="would pay each rival"):
         client.create("games/Holdem-v0", options={"num_players": 3}, on_leave="forfeit")
     client.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["human", "human:ada", "open", "mcts:simulations=-1", "mcts:simulations=1.5"]
+)
+def test_a_substitute_that_could_never_play_is_refused_when_the_match_is_opened(server, name):
+    client = Server(server[0])
+    with pytest.raises(ServerRefused):
+        client.create("games/Werewolf-v0", [OPEN] * 7, on_leave="substitute", substitute=name)
+    client.close()
+    wanted = Create("games/Werewolf-v0", (OPEN,) * 7, on_leave="substitute")
+    with pytest.raises(PalestraError):  # nor does the operator seat one by mistake
+        plan_for(wanted, MatchDefaults(substitute=name))
 
 
 def test_a_plan_of_an_older_journal_forfeits_as_it_did():

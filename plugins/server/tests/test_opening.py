@@ -58,3 +58,16 @@ def test_one_seat_is_opened_where_one_is_asked_for(server, env):
     made = httpx.post(f"{url}/matches", json=body)
     assert made.status_code == 201, made.text
     assert running.match(made.json()["match"]).game.num_players == 1
+
+
+@pytest.mark.parametrize(("env", "seats"), [("games/Werewolf-v0", (2, 5)), (IDS[0], (0,))])
+def test_open_seats_without_opponents_are_refused_and_say_what_to_do(server, env, seats):
+    """Every seat was open, also those for which agents were wanted."""
+    wanted = {"env": env, "open": seats}
+    refused = httpx.post(f"{server[0]}/matches", json=wanted)
+    assert refused.status_code == 400
+    assert f"open is {list(seats)}" in refused.json()["error"]
+    assert "name opponents too" in refused.json()["error"]
+    assert plan_for(Create(env, open=seats, opponents="random"), MatchDefaults()).seats.count(
+        "open"
+    ) == len(seats)

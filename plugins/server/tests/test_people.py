@@ -9,6 +9,7 @@ import pytest
 from palestra import EpisodeRecord
 from palestra.kernel.registry import registry
 from palestra_server import table
+from palestra_server.client import socket_url
 from palestra_server.page import ASSETS
 from serving import serving
 from websockets.sync.client import connect
@@ -104,6 +105,26 @@ def test_a_move_that_is_tried_may_be_short_and_counts_only_if_it_is_legal(server
     match = running.match(opened["match"])
     assert match.answers == [1, 0]
     assert not match._running.refused
+
+
+@pytest.mark.parametrize("handle", [1, 2**64, -(2**63) - 1, 10**30])
+@pytest.mark.parametrize("typed", ["9" * 5_000, "--5", "9" * 900_000])
+def test_whatever_is_typed_and_numbered_is_answered_on_the_same_connection(server, handle, typed):
+    """Handles that only JSON can write, and integers of more digits than Python reads."""
+    opened = open_match(server[0], "text/Commons-v0")
+    token = join(server[0], opened)["token"]
+    for _ in opened["free"][1:]:
+        join(server[0], opened)
+    with connect(socket_url(server[0])) as socket:
+        socket.send(json.dumps({"do": "sit", "token": token, "handle": handle}))
+        sat = json.loads(socket.recv())
+        assert sat.get("your_turn") if handle == 1 else "handle" in sat["error"]
+        socket.send(json.dumps({"do": "sit", "token": token}))
+        number = json.loads(socket.recv()).get("number", 0)
+        socket.send(msgspec.msgpack.encode({"do": "try", "move": {"text": typed}}))
+        assert msgspec.msgpack.decode(socket.recv())["kind"] == "InvalidAction"
+        socket.send(json.dumps({"do": "look"}))
+        assert json.loads(socket.recv()).get("number", 0) == number
 
 
 def test_forms_have_every_field_of_every_action(server):

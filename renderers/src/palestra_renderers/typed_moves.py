@@ -49,7 +49,8 @@ def refusal(turn: Turn, typed: str, error: InvalidAction) -> str:
 
 def _begun(turn: Turn, text: str) -> list[str]:
     """The legal moves that begin as a text does; none for no text."""
-    return [move for move in turn.legal_texts if text and move.lower().startswith(text.lower())]
+    begun = text.lower()
+    return [move for move in turn.legal_texts if text and move.lower().startswith(begun)]
 
 
 def _reason(error: InvalidAction) -> str:
@@ -96,7 +97,11 @@ def _call(option: Option, words: str) -> str:
 def _value(domain: Any, part: str) -> Any:
     text = part.strip("'\"") if part[:1] == part[-1:] else part
     if isinstance(domain, Integer) and text.lstrip("-").isdecimal():
-        return int(text)
+        try:
+            return int(text)
+        except ValueError:  # "--5", or more digits than Python reads
+            return text
     if isinstance(domain, OneOf):
-        return next((v for v in domain.values if str(v).lower() == text.lower()), text)
+        lowered = text.lower()
+        return next((v for v in domain.values if str(v).lower() == lowered), text)
     return text

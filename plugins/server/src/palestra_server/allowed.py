@@ -105,11 +105,10 @@ class Allowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         spec = self._environment(wanted.env)
         split = {"split": wanted.split} if wanted.split else {}
         self._check_options(spec, {**wanted.options, **split})
-        for agent in sorted(
-            {*(wanted.seats or ()), wanted.opponents, wanted.substitute} - {OPEN, ""}
-        ):
-            if agent.partition(":")[0] != PERSON:
-                self._check_agent(spec, agent)
+        seated = {*(wanted.seats or ()), wanted.opponents} - {OPEN}
+        played_outside = {agent for agent in seated if agent.partition(":")[0] == PERSON}
+        for agent in sorted((seated - played_outside | {wanted.substitute}) - {""}):
+            self._check_agent(spec, agent)
 
     def check_entries(self) -> None:
         """Raise `InvalidOption` or `UnknownName` for an entry that means nothing."""

@@ -253,13 +253,13 @@ async def _spaces(server: MatchServer, request: Request) -> Response:
 
 async def _record(server: MatchServer, request: Request) -> Response:
     record = server.record(server.seat(bearer(request)))
-    return await record_response(record, request.query_params.get("form", ""))
+    return await record_response(record, request.query_params.get("form", ""), server.pages)
 
 
 async def _watched_record(server: MatchServer, request: Request) -> Response:
     word = bearer(request) if "authorization" in request.headers else ""
     record = server.record(server.watcher(request.path_params["match"], word))
-    return await record_response(record, request.query_params.get("form", ""))
+    return await record_response(record, request.query_params.get("form", ""), server.pages)
 
 
 async def _listed_elsewhere(server: MatchServer, request: Request) -> list[Any]:

@@ -1,9 +1,9 @@
 """Threads for what may take long, so that the event loop serves everybody else meanwhile.
 
-Creation of matches, rules that run programs, and each local agent have threads of their own: an
-agent that hangs occupies those of its kind alone. A program runs in a process of its own while its
-thread waits, so that threads are enough. asyncio's own threads would be joined at the end of the
-process; these are not, so that what never returns keeps no process alive.
+Creation of matches, pages of records, rules that run programs, and each local agent have threads of
+their own: an agent that hangs occupies those of its kind alone. A program runs in a process of its
+own while its thread waits, so that threads are enough. asyncio's own threads would be joined at the
+end of the process; these are not, so that what never returns keeps no process alive.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from palestra.code_names import code_name
 from palestra.kernel.registry import registry
 
 CREATING = 4  # matches that are opened at once
+WRITING = 2  # records of long matches, and pages of records, that are written at once
 THINKING = 4  # turns that one agent computes at once, which contend for the interpreter
 Result = TypeVar("Result")
 Job = tuple[asyncio.AbstractEventLoop, "asyncio.Future[Any]", Callable[[], Any]]
@@ -71,10 +72,12 @@ class Threads:
             return
         if error is None:
             future.set_result(result)
-        elif isinstance(error, StopIteration):  # which no future takes
-            future.set_exception(RuntimeError(repr(error)))
-        else:
+        elif isinstance(error, Exception) and not isinstance(error, StopIteration):
             future.set_exception(error)
+        else:  # no future takes a StopIteration, and any other of them would end the server
+            raised = RuntimeError(repr(error))
+            raised.__cause__ = error
+            future.set_exception(raised)
 
 
 def agent_kind(agent: str) -> str:
@@ -89,6 +92,8 @@ class Aside:
 
     def __init__(self, programs: int, agents: int) -> None:
         self.creation = Threads("palestra-create", CREATING)
+        self.records = Threads("palestra-records", WRITING)
+        self.pages = Threads("palestra-pages", WRITING)
         self.rules = Threads("palestra-rules", programs or max(1, (os.cpu_count() or 2) - 1))
         self._agents: dict[tuple[str, str], Threads] = {}
         self._most = agents
@@ -103,5 +108,6 @@ class Aside:
         return self._agents[name, target]
 
     def close(self) -> None:
-        for threads in (self.creation, self.rules, *self._agents.values()):
+        ours = (self.creation, self.records, self.pages, self.rules)
+        for threads in (*ours, *self._agents.values()):
             threads.close()

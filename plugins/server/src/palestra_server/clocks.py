@@ -9,7 +9,7 @@ SLACK = 0.05  # seconds by which a timer may fire late without the process havin
 
 
 class Clocks:
-    """The clocks of the seats that are to answer; `late` is called with the seat and its answer.
+    """The clocks of the seats that are to answer; `late` is called with the seat and its try.
 
     A clock that fires late shows that the process was busy, maybe too busy to read an answer that
     had arrived. It then runs once more for as long as that took.
@@ -17,13 +17,13 @@ class Clocks:
 
     def __init__(self, late: Callable[[int, int], None]) -> None:
         self._late = late
-        self._running: dict[int, tuple[int, asyncio.TimerHandle]] = {}  # answer's number, by seat
+        self._running: dict[int, tuple[int, asyncio.TimerHandle]] = {}  # try, by seat
 
     def __bool__(self) -> bool:
         return bool(self._running)
 
     def set(self, due: Mapping[int, int], seconds: Callable[[int], float | None]) -> None:
-        """Start the clocks of seats that are due, by their answer's number, and stop all others."""
+        """Start the clocks of seats that are due, by the number of a try, and stop all others."""
         for seat, (number, clock) in list(self._running.items()):
             if due.get(seat) != number:
                 clock.cancel()

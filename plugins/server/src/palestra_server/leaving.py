@@ -134,6 +134,11 @@ class Leaving:
         if left.why == "resigned" or not left.substitute:
             raise InvalidOption(f"seat {seat} cannot be reclaimed: its player {_said(left)}")
 
+    def came_back(self, seat: int) -> bool:
+        """Whether a seat was reclaimed in this step: who is silent again lets it be played."""
+        step = self._running.episode.steps_played
+        return any(left.seat == seat and left.back == step for left in self.departures)
+
     def reclaim(self, seat: int) -> None:
         """Give a seat back to its player; raises `InvalidOption`."""
         self.check_reclaim(seat)

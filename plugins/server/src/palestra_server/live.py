@@ -28,6 +28,7 @@ class Live:
     rematch: asyncio.Task[NewMatch] | None = None
     next: str = ""  # the match that followed it
     tokens: set[bytes] = field(default_factory=set)  # hashes of those in memory
+    halted: bool = False  # whether nothing goes on for it any more in this process
     spent: dict[int, tuple[int, int]] = field(default_factory=dict)  # by seat: second, answers
 
     def follow(self, seat: int, changed: Callable[[], None]) -> Callable[[], None]:
@@ -48,6 +49,7 @@ class Live:
 
     def halt(self) -> None:
         """Stop everything that goes on for the match in this process."""
+        self.halted = True
         self.clocks.stop()
         for task in (*self.asked.values(), self.stepping):
             if task is not None:

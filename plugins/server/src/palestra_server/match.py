@@ -6,6 +6,8 @@ journal of the plan and its answers in order restores the match to the same poin
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -65,6 +67,7 @@ class Match:
         self.open_seats = frozenset(self.free)
         self.remote = set(self.free)  # those of them that no substitute plays
         self.answers = [0] * game.num_players
+        self.tries = [0] * game.num_players  # those of them that a clock runs for
         self.taken = 0  # answers of all seats, refused ones too
         self.lost = False  # whether another server has gone on with it
         self.stepping = False  # whether a thread plays a step: nobody else may look at it meanwhile
@@ -149,12 +152,16 @@ class Match:
 
     # Taking seats
 
-    def take(self, seat: int, name: str = "") -> None:
-        """Fill a free seat; raises `InvalidOption` if it is taken."""
+    def check_free(self, seat: int) -> None:
+        """Raise `InvalidOption` for a seat that is taken."""
         if seat not in self.free:
             raise InvalidOption(
                 f"seat {seat} of match {self.name} is not free; free are {sorted(self.free)}"
             )
+
+    def take(self, seat: int, name: str = "") -> None:
+        """Fill a free seat; raises `InvalidOption` if it is taken."""
+        self.check_free(seat)
         self.free.discard(seat)
         if name:
             self._runner.agents[seat].name = name
@@ -216,6 +223,7 @@ class Match:
             self.remote.add(seat)
         elif answer.called:
             self.leaving.player(seat).name = answer.called
+            self.tries[seat] -= 1  # whose name changes has no more time
         elif not self.awaits(seat):
             raise InvalidOption(
                 f"seat {seat} is not to answer now"
@@ -225,6 +233,7 @@ class Match:
         else:
             self._settle(seat, answer)
         self.answers[seat] += 1
+        self.tries[seat] += 1
         if self._journal is not None:
             self._journal(self.name, self.taken, answer)
         self.taken += 1
@@ -309,14 +318,20 @@ class Match:
             earlier=decision.earlier,
         )
 
-    def ask_at_once(self) -> None:
-        """Let scripted agents answer until another seat is to act."""
+    def ask_at_once(self, until: float = math.inf) -> bool:
+        """Let scripted agents answer until another seat is to act; False if time is up before.
+
+        until: of `time.monotonic`.
+        """
         while waiting := self.agents_due():
+            if time.monotonic() > until:
+                return False
             for pending in waiting:
                 answer = self.ask(pending)
                 if answer is None or self.over:
-                    return
+                    return True
                 self.answer(answer)
+        return True
 
     # What is seen
 
@@ -385,11 +400,21 @@ class Match:
             raise InvalidOption(
                 f"match {self.name} is still played; its record is there when it is over"
             )
+        return self.finish()
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the record of a match that is over is there; to write it takes time."""
+        return self._record is not None
+
+    def finish(self) -> EpisodeRecord:
+        """The record of a match that has ended, written once; as slow as playing array games."""
         if self._record is None:
-            self._record = self._runner.finish(self._running)
-            self._record.group = self.plan.group
+            record = self._runner.finish(self._running)
+            record.group = self.plan.group
             if self.leaving.departures:
-                self._record.tags["left"] = self.leaving.tag(self.episode.outcome)
+                record.tags["left"] = self.leaving.tag(self.episode.outcome)
+            self._record = record
             self.close()
         return self._record
 

@@ -171,6 +171,9 @@ class Move(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     usage: Usage = Usage()
 
 
+Handle = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]  # as msgpack can write it back
+
+
 class SocketMessage(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     """A message from a client on a socket; a frame has one message or a list of them.
 
@@ -185,7 +188,7 @@ class SocketMessage(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=Tr
     """
 
     do: str
-    handle: int = 0
+    handle: Handle = 0
     token: str = ""
     match: str = ""
     since: int = 0

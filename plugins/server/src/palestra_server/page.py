@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from importlib.resources import files
@@ -19,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from palestra_server.allowed import Allowed
+from palestra_server.aside import Threads
 from palestra_server.pictures import NONE, Pictures
 from palestra_server.table import drawing
 
@@ -134,14 +134,15 @@ def usual_seats(spec: EnvSpec, split: str = "") -> int:
     return int(seats) if seats.isdecimal() else spec.players[0]
 
 
-async def record_response(record: EpisodeRecord, form: str) -> Response:
+async def record_response(record: EpisodeRecord, form: str, threads: Threads) -> Response:
     """A record as a line of JSON, or as a page to replay it (`form="html"`).
 
-    Raises `MissingExtra` if no renderer writes pages.
+    threads: where pages are written, which takes a minute for a match of 13,000 steps. Raises
+    `MissingExtra` if no renderer writes pages.
     """
     if form != "html":
         return Response(msgspec.json.encode(record), media_type="application/json")
-    return Response(await asyncio.to_thread(replay_page, record), media_type="text/html")
+    return Response(await threads.run(replay_page, record), media_type="text/html")
 
 
 def replay_page(record: EpisodeRecord) -> bytes:

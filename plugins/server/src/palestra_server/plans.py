@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 from palestra import InvalidOption
+from palestra.agents.making import make_agent
 from palestra.kernel.registry import open_game, registry
 
 from palestra_server.leaving import policy_for, usual_substitute
@@ -44,6 +45,8 @@ def plan_for(wanted: Create, usual: MatchDefaults) -> MatchPlan:
         seconds = usual.move_seconds if seats.count(OPEN) > 1 else 0.0
     on_leave = policy_for(game, wanted.on_leave or usual.on_leave)
     substitute = wanted.substitute or usual.substitute or usual_substitute()
+    if on_leave == "substitute":
+        check_substitute(substitute)
     return MatchPlan(
         env=wanted.env,
         seats=tuple(seats),
@@ -58,6 +61,13 @@ def plan_for(wanted: Create, usual: MatchDefaults) -> MatchPlan:
     )
 
 
+def check_substitute(name: str) -> None:
+    """Raise `InvalidOption` or `UnknownName` for an agent that could not take a seat over."""
+    if name.partition(":")[0] in (OPEN, PERSON):
+        raise InvalidOption(f"a substitute is an agent of the server, such as 'random', not {name}")
+    make_agent(name).close()
+
+
 def _may_be_alone(wanted: Create) -> bool:
     """Whether the environment has one seat or more, as the wanted seats say, and no split does."""
     spec = registry().environment(wanted.env)
@@ -68,6 +78,11 @@ def _may_be_alone(wanted: Create) -> bool:
 def _line_up(wanted: Create, count: int) -> tuple[str, ...]:
     """Who sits where, from the seats that are open and who takes the others."""
     if not wanted.opponents:
+        if wanted.open:
+            raise InvalidOption(
+                f"open is {list(wanted.open)}, but nobody is named for the other seats; name "
+                "opponents too, or leave open out to keep every seat open"
+            )
         return (OPEN,) * count
     if any(not 0 <= seat < count for seat in wanted.open):
         raise InvalidOption(f"seats are from 0 to {count - 1}, not {list(wanted.open)}")

@@ -24,6 +24,8 @@ from palestra_server.refused import RequestRefused
 from palestra_server.store import MatchStore
 
 log = logging.getLogger("palestra.server")
+SLICE = 0.02  # seconds that the scripted agents of one match keep everybody else waiting
+LONG = 500  # steps; the records of longer matches are written in a thread
 LONGEST_STEP = 60.0  # seconds that a request waits for rules
 
 
@@ -35,10 +37,11 @@ class Play:
     ) -> None:
         self._store, self._journal, self._aside = store, journal, aside
         self._limits, self._metrics = limits, metrics
+        self._long: dict[Live, None] = {}  # matches whose scripted agents play on, in order
 
     def begin(self, match: Match, invite: bytes) -> Live:
         """A match in memory, where nothing goes on yet."""
-        clocks = Clocks(lambda seat, number: self._time_is_up(live, seat, number))
+        clocks = Clocks(lambda seat, _: self._time_is_up(live, seat))
         live = Live(match, invite, clocks, _is_instant(match), time.monotonic())
         return live
 
@@ -82,17 +85,50 @@ class Play:
         live.touched = time.monotonic()
         if match.stepping:
             return
-        if live.at_once:
-            match.ask_at_once()
-        else:
+        if live.at_once and not match.ask_at_once(time.monotonic() + SLICE):
+            self._go_on_later(live)
+            live.clocks.stop()  # nobody's time runs while scripts play on
+            self._journal.changed(live)
+            return
+        if not live.at_once:
             for pending in match.agents_due():
                 seat = pending.turn.seat
                 if seat not in live.asked:
                     live.asked[seat] = asyncio.create_task(self._ask(live, pending))
         self._set_clocks(live)
+        if match.over and not match.recorded and match.episode.steps_played > LONG:
+            match.stepping = True
+            live.stepping = asyncio.create_task(self._finish_aside(live))
+            self._journal.changed()
+            return
         if match.over:
             self._finish(live)
         self._journal.changed(live)
+
+    async def _finish_aside(self, live: Live) -> None:
+        """Write the record of a long match in a thread; until then, the match is not over."""
+        try:
+            await self._aside.records.run(live.match.finish)
+        except Exception as error:
+            log.error("match=%s has no record: %s", live.match.name, cause(error))
+        live.match.stepping, live.stepping = False, None
+        if not live.halted:
+            self._finish(live)
+            self._journal.changed(live)
+
+    def _go_on_later(self, live: Live) -> None:
+        """Let a match go on after what has arrived meanwhile, and after others that wait so."""
+        if not self._long:
+            asyncio.get_running_loop().call_soon(self._go_on_with_next)
+        self._long[live] = None
+
+    def _go_on_with_next(self) -> None:
+        live = next(iter(self._long))
+        del self._long[live]
+        if self._long:
+            asyncio.get_running_loop().call_soon(self._go_on_with_next)
+        if not live.halted:
+            self.go_on(live)
 
     def _step(self, live: Live) -> None:
         """Play a step whose answers are complete, in a thread if its rules run programs; go on."""
@@ -139,14 +175,14 @@ class Play:
         def seconds(seat: int) -> float | None:
             return match.plan.move_seconds or (None if seat in match.remote else limit)
 
-        live.clocks.set({seat: match.answers[seat] for seat in due}, seconds)
+        live.clocks.set({seat: match.tries[seat] for seat in due}, seconds)
 
-    def _time_is_up(self, live: Live, seat: int, number: int) -> None:
+    def _time_is_up(self, live: Live, seat: int) -> None:
         seconds = live.match.plan.move_seconds or self._limits.agent_seconds
         why = f"no answer came within {seconds:g} s"
         note("late", live.match.name, seat)
         self._metrics.late += 1
-        self.answer(live, Answer(seat, number, missed=why))
+        self.answer(live, Answer(seat, live.match.answers[seat], missed=why))
 
     def _finish(self, live: Live) -> None:
         """Write down a match that is over; its moves are in the journal already."""

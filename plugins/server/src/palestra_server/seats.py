@@ -61,8 +61,9 @@ class Seats:
             raise InvalidOption(f"no seat of match {name} is free")
         seat = min(match.free) if wanted.seat is None else wanted.seat
         called = disarm(wanted.name[:LONGEST_NAME])  # others read it
+        match.check_free(seat)
+        self._store.sit(name, seat, called, digest(token))  # a seat that cannot be kept stays free
         match.take(seat, f"remote:{called}" if called else "")
-        self._store.sit(name, seat, called, digest(token))
         self._keep(live, digest(token), SeatKey(name, seat))
         note("join", name, seat)
         return _grant(live, seat, token), True

@@ -9,15 +9,15 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 from palestra import EpisodeRecord, InvalidOption
-from palestra.kernel.errors import PalestraError
 from palestra.quoting import disarm
 
 from palestra_server.allowed import EVERYWHERE, Allowed
-from palestra_server.aside import Aside
+from palestra_server.aside import Aside, Threads
 from palestra_server.audit import note
 from palestra_server.capture import MOST_BYTES, Exchange, for_seat
 from palestra_server.journal import Journal
@@ -107,6 +107,11 @@ class MatchServer:
             return ""
         return f"{self.limits.matches} matches are played already; try later"
 
+    @property
+    def pages(self) -> Threads:
+        """Where pages are written that show a record."""
+        return self._aside.pages
+
     def counts(self) -> Counts:
         """What has happened, and what is there now."""
         matches = [live.match for live in self._memory.matches]
@@ -152,7 +157,12 @@ class MatchServer:
 
     def _begin(self, name: str, plan: MatchPlan) -> Match:
         plan = msgspec.structs.replace(plan, versions=versions_of(plan))
-        return Match(name, plan, self.store.add)
+        match = Match(name, plan, self.store.add)
+        with suppress(Exception):  # whoever looks hears of it
+            match.view(
+                0, show=("legal_texts",)
+            )  # rules may compute for seconds at their first view
+        return match
 
     async def again(self, token: str, allowed: bool) -> Rematch:
         """The seat that a token opens in the next match of the same plan, with another seed.
@@ -184,12 +194,12 @@ class MatchServer:
             live.rematch = asyncio.create_task(self._open(plan))
         try:
             opened = await asyncio.shield(live.rematch)
-        except PalestraError:
+        except Exception:  # the next who asks tries again
             live.rematch = None
             raise
         if not live.next:
-            live.next = opened.match
             self.store.follow_up(live.match.name, opened.match)
+            live.next = opened.match
         return opened if first else None
 
     async def join(self, name: str, wanted: Join) -> SeatGrant:
@@ -299,6 +309,12 @@ class MatchServer:
         await self.settled(key)
         live = self._memory.find(key.match)
         live.match.leaving.check_reclaim(key.seat)
+        if live.match.awaits(key.seat) and live.match.leaving.came_back(key.seat):
+            raise RequestRefused(
+                f"seat {key.seat} was reclaimed in this turn already; reclaim it again once its "
+                "substitute has moved",
+                409,
+            )
         self._play.answer(live, Answer(key.seat, live.match.answers[key.seat], reclaimed=True))
         await self._journal.committed()
 
