@@ -299,3 +299,18 @@ def test_a_busy_process_charges_no_answer_that_has_arrived():
         assert late == [(1, 7)]
 
     asyncio.run(run())
+
+
+def test_a_match_of_a_client_is_cut_off_after_the_operators_steps(tmp_path):
+    async def played():
+        server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/m.db"), Limits(steps=7))
+        await server.start()
+        wanted = Create("games/MatrixGame-v0", ("first", "random"), options={"rounds": 50})
+        match = (await server.create(wanted)).match
+        while not server.match(match).over:
+            await asyncio.sleep(0.01)
+        steps = server.match(match).episode.steps_played
+        await server.stop()
+        return steps
+
+    assert asyncio.run(played()) == 7

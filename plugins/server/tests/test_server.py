@@ -249,6 +249,8 @@ def test_a_key_that_is_given_twice_is_refused(server):
     with connect(socket_url(url)) as socket:
         socket.send(f'{{"do": "sit", "do": "watch", "token": "{seats[0].token}"}}')
         assert "the key 'do' is given twice" in str(socket.recv())
+        socket.send(b"\x82\xa2do\xa4look\xa2do\xa3sit")
+        assert b"the key 'do' is given twice" in socket.recv()
     view = seats[0].turn()
     assert view.your_turn
     assert view.number == 0
@@ -266,13 +268,16 @@ MANY_DIGITS = "9" * 4300  # the most that Python reads; a sum of two has more
         {"max_episode_steps": int(MANY_DIGITS)},
         {"invalid": f"retry:{MANY_DIGITS}9"},
         {"invalid": "retry:\u0663"},
+        {"invalid": "retry:11"},
+        {"max_episode_steps": 100_001},
     ],
 )
 def test_a_match_without_a_sensible_bound_is_refused(server, plan):
     url, _ = server
     said = httpx.post(f"{url}/matches", json={"env": "games/TicTacToe-v0"} | plan)
     assert said.status_code == 400
-    assert said.json()["error"].partition(" ")[0] in ("max_episode_steps", "unknown")
+    assert said.json()["error"].partition(" ")[0] in ("max_episode_steps", "unknown", "invalid")
+    assert len(said.json()["error"]) < 300
 
 
 @pytest.mark.parametrize(

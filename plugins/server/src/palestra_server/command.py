@@ -80,7 +80,7 @@ def serve_command(
         list[str] | None,
         typer.Option(
             help="name=value of matches, sockets, moves, messages, per_address, idle_seconds, "
-            "keep_days, agent_seconds, agents or programs."
+            "keep_days, agent_seconds, agents, programs, steps or retries."
         ),
     ] = None,
     log_json: Annotated[bool, typer.Option(help="Write the log as JSON lines.")] = False,

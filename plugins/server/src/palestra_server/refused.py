@@ -8,6 +8,8 @@ import msgspec
 from palestra.kernel.errors import PalestraError
 from palestra.single_keys import RepeatedKey, refuse_repeated_keys
 
+from palestra_server import packed_keys
+
 Wanted = TypeVar("Wanted")
 
 
@@ -30,9 +32,15 @@ def read_message(text: str | bytes, kind: type[Wanted]) -> Wanted:
     return message
 
 
-def refuse_repeated(text: str | bytes) -> None:
-    """Raise `RequestRefused` if an object of a client's valid JSON gives a key twice."""
+def refuse_repeated(text: str | bytes, *, packed: bool = False) -> None:
+    """Raise `RequestRefused` if an object of a client's valid JSON or msgpack gives a key twice."""
     try:
-        refuse_repeated_keys(text)
+        if packed:
+            assert isinstance(text, bytes)
+            packed_keys.refuse_repeated_keys(text)
+        else:
+            refuse_repeated_keys(text)
     except RepeatedKey as error:
         raise RequestRefused(f"the message cannot be read: {error}", 400) from None
+    except RecursionError:
+        raise RequestRefused("the message is nested too deeply", 400) from None

@@ -132,6 +132,7 @@ class MatchServer:
         if self.full:
             self.metrics.throttled += 1
             raise RequestRefused(self.full, 503)
+        wanted = self.limits.bounded(wanted)
         await self._aside.creation.run(self.allowed.check, wanted)  # it may import the game
         return await self.create_own(wanted)
 

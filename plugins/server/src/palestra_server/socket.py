@@ -210,11 +210,8 @@ class SocketSession:
         try:
             if len(frame) > MOST_BYTES:
                 raise RequestRefused(f"a frame has at most {MOST_BYTES} bytes")
-            if isinstance(frame, bytes):
-                read = _msgpack.decode(frame)
-            else:
-                read = _json.decode(frame)
-                refuse_repeated(frame)
+            read = _msgpack.decode(frame) if isinstance(frame, bytes) else _json.decode(frame)
+            refuse_repeated(frame, packed=self._binary)
         except Exception as error:
             self._refuse(error, 0)
             return []
