@@ -43,29 +43,28 @@ class Instant(Model):
         return request.choices[self._count * 7 % len(request.choices)]
 
 
-def runner_turns() -> Row:
-    """Turns a second through the whole runner, records included, with 256 games at a time."""
-    agent = LLMAgent(model=Instant(), mode="choice")
+def runner_turns(live: int, bound: int) -> Callable[[], Row]:
+    """Turns a second through the whole runner, records included, with so many games at a time."""
 
-    def play() -> float:
-        started = perf_counter()
-        turns = 0
-        settings: dict[str, Any] = {"episodes": EPISODES, "live": 256}
-        for record in palestra.stream("games/ConnectFour-v0", agents=[agent, agent], **settings):
-            turns += len(record.turns)
-        return turns / (perf_counter() - started)
+    def measure() -> Row:
+        agent = LLMAgent(model=Instant(), mode="choice")
+        settings: dict[str, Any] = {"episodes": max(EPISODES, 2 * live), "live": live}
 
-    play()
-    rate = statistics.median(play() for _ in range(REPEATS))
-    return Row(
-        "runner, 256 games, a model that answers at once",
-        rate,
-        20_000,
-        rate / 20_000,
-        1.0,
-        "turns/s",
-        "its bound",
-    )
+        def play() -> float:
+            started = perf_counter()
+            turns = 0
+            for record in palestra.stream(
+                "games/ConnectFour-v0", agents=[agent, agent], **settings
+            ):
+                turns += len(record.turns)
+            return turns / (perf_counter() - started)
+
+        play()
+        rate = statistics.median(play() for _ in range(REPEATS))
+        name = f"runner, {live:,} games, a model that answers at once"
+        return Row(name, rate, bound, rate / bound, 1.0, "turns/s", "its bound")
+
+    return measure
 
 
 class Kept(Model):
@@ -160,4 +159,8 @@ def direct(model: Any, calls: list[list[Request]]) -> float:
     return written / (perf_counter() - started)
 
 
-MEASURES = [runner_turns, *(vllm_rows() if find_spec("vllm") else [])]
+MEASURES = [
+    runner_turns(256, 20_000),
+    runner_turns(2048, 25_000),
+    *(vllm_rows() if find_spec("vllm") else []),
+]
