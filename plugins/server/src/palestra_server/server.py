@@ -160,9 +160,7 @@ class MatchServer:
         plan = msgspec.structs.replace(plan, versions=versions_of(plan))
         match = Match(name, plan, self.store.add)
         with suppress(Exception):  # whoever looks hears of it
-            match.view(
-                0, show=("legal_texts",)
-            )  # rules may compute for seconds at their first view
+            match.view(0, show=("legal_texts",))  # the first may take rules seconds
         return match
 
     async def again(self, token: str, allowed: bool) -> Rematch:
