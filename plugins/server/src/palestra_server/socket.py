@@ -24,7 +24,7 @@ from palestra_server.match import Match
 from palestra_server.messages import SocketMessage
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere, forwarded
 from palestra_server.refusals import refusal
-from palestra_server.refused import RequestRefused, refuse_repeated
+from palestra_server.refused import RequestRefused, check_parts, refuse_repeated
 from palestra_server.relay import Relay
 from palestra_server.seats import SeatKey
 from palestra_server.server import MatchServer
@@ -213,6 +213,7 @@ class SocketSession:
             if isinstance(frame, bytes):
                 read = _msgpack.decode(frame)
             else:
+                check_parts(frame)
                 read = _json.decode(frame)
                 refuse_repeated(frame)
         except Exception as error:
