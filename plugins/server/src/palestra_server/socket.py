@@ -33,6 +33,7 @@ from palestra_server.table import WATCHER
 
 log = logging.getLogger("palestra.server")
 MOST_SEATS = 4_096  # of one connection
+LONGEST_FRAME = 0.01  # seconds that the views of one frame take, so that others can move
 MOST_BYTES = 1_000_000  # of one frame
 GONE = "the match is played by another server now"
 _json = msgspec.json.Decoder(SocketMessage | list[SocketMessage])
@@ -381,20 +382,25 @@ class SocketSession:
                     await self._send({"type": "websocket.send", **told})
                 except (OSError, RuntimeError):  # it is closed
                     return
+                await asyncio.sleep(0)  # others play between the frames of many views
 
     def _made(self) -> bytes:
         """What is due, in one frame; empty after a view that cannot be made, which ends it all.
 
-        Changes while a slow client reads are merged into one view.
+        Changes while a slow client reads are merged into one view. Views that take long together
+        come in several frames.
         """
         due, self._due = self._due, {}
+        until = self._loop.time() + LONGEST_FRAME
         said, self._said = self._said, []
         try:
             for handle, asked in due.items():
                 sitting = self._sitting.get(handle)
                 if sitting is None or not (asked or sitting.live or self._is_news(sitting)):
                     continue
-                if self._server.unwritten(sitting.key, self._wake):
+                if said and self._loop.time() > until:
+                    self._tell(sitting, asked=asked)
+                elif self._server.unwritten(sitting.key, self._wake):
                     self._due[handle] = asked or self._due.get(handle, False)
                 else:
                     said.append(self._view(sitting))
