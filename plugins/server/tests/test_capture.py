@@ -308,8 +308,9 @@ def test_requests_made_at_once_keep_no_more_than_those_made_in_turn(served):
             server.capture(key, exchange)
         with pytest.raises(RequestRefused, match="answer first"):
             server.capture(key, exchange)
-    seats[0].turn(20)
-    seats[0].move("5")
+    bearer = {"Authorization": f"Bearer {seats[0].token}"}
+    moved = httpx.post(f"{url}/seat/move", json={"text": "5"}, headers=bearer, timeout=60)
+    assert moved.status_code == 200
     server.capture(keys[0], exchange)
     with pytest.raises(RequestRefused, match="answer first"):
         server.capture(keys[1], exchange)
