@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from palestra.kernel.errors import show
@@ -16,8 +17,8 @@ def single(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The pairs of an object as a dictionary; raises `RepeatedKey`."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, times in counts.items() if times > 1)
         raise RepeatedKey(f"the key {show(twice)} is given twice; give it once")
     return found
 

@@ -10,10 +10,11 @@ import pytest
 from model_server import ModelServer
 from palestra.records.record import EpisodeRecord, replay
 from palestra.records.trace import trace_seats
-from palestra_server.capture import for_seat
+from palestra_server.capture import MOST_BYTES, Exchange, for_seat
 from palestra_server.client import Server
 from palestra_server.dialects.openai import CaptureDialect, _failed
 from palestra_server.messages import OPEN
+from palestra_server.refused import RequestRefused
 from serving import running, serving
 
 KEY = "sk-of-the-operator"
@@ -291,3 +292,26 @@ def test_an_error_of_the_model_server_that_is_no_text_is_told() -> None:
     refused = _failed("/v1/responses", 500, b'{"error": {"message": "\xff\xfe", "type": "x"}}')
     assert refused.status_code == 500
     assert "the model server answered /v1/responses" in bytes(refused.body).decode()
+
+
+def test_requests_made_at_once_keep_no_more_than_those_made_in_turn(served):
+    """They have all passed the first check when their replies come."""
+    url, server, _ = served
+    made = Server(url)
+    match = made.create("games/TicTacToe-v0", [OPEN, OPEN], seed=2)
+    seats = [made.join(match, seat) for seat in (0, 1)]
+    keys = [server.seat(seat.token) for seat in seats]
+    exchange = Exchange({"messages": "x" * 5_000_000}, {"content": "5"})
+    fit = MOST_BYTES // exchange.bytes + 1
+    for key in keys:
+        for _ in range(fit):
+            server.capture(key, exchange)
+        with pytest.raises(RequestRefused, match="answer first"):
+            server.capture(key, exchange)
+    bearer = {"Authorization": f"Bearer {seats[0].token}"}
+    moved = httpx.post(f"{url}/seat/move", json={"text": "5"}, headers=bearer, timeout=60)
+    assert moved.status_code == 200
+    server.capture(keys[0], exchange)
+    with pytest.raises(RequestRefused, match="answer first"):
+        server.capture(keys[1], exchange)
+    made.close(), seats[0].close(), seats[1].close()

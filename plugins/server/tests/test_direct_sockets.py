@@ -391,3 +391,20 @@ def test_a_fault_of_ours_ends_one_connection_alone(served, monkeypatch, caplog):
 def test_a_client_frame_of_the_library_is_ours():
     made = Frame(Opcode.BINARY, b"ab").serialize(mask=True)
     assert frame(0x82, b"ab", mask=made[2:6]) == made
+
+
+def test_views_that_take_long_together_come_in_several_frames(served):
+    """So that others can move between them; each is sent once."""
+    url, server = served
+    server.limits.messages = 2000
+    with closing(Server(url)) as client:
+        match = client.create("games/ConnectFour-v0", public=True)
+    asked = {"do": "watch", "match": str(match), "show": ["picture", "table"]}
+    with connect(url.replace("http", "ws") + "/ws", max_size=None) as play:
+        play.send(json_text([{**asked, "handle": handle} for handle in range(1, 2001)]))
+        frames = []
+        while sum(map(len, frames)) < 2000:
+            frames.append(listed(play.recv(20)))
+    assert sorted(view["handle"] for frame in frames for view in frame) == list(range(1, 2001))
+    assert len(frames) > 5
+    assert all(view["picture"] for frame in frames for view in frame)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import time
 
 import httpx
 import pytest
@@ -11,7 +13,9 @@ from palestra_server.client import Server
 from palestra_server.dialects.mcp import McpDialect
 from palestra_server.dialects.nemo_gym import NeMoGymDialect
 from palestra_server.messages import OPEN
+from palestra_server.refused import RequestRefused, check_parts
 from serving import record_of, serving
+from websockets.sync.client import connect
 
 JSON = {"Content-Type": "application/json"}
 GAME = {"palestra": {"env": "games/TicTacToe-v0", "seed": 3, "opponents": "first"}}
@@ -170,3 +174,55 @@ def test_the_name_of_a_player_is_one_line_without_special_tokens(served):
     assert called.isprintable()
     assert "<|im_end|>" not in called
     assert name not in str(server.store.load(match))
+
+
+MANY_KEYS = "{" + ", ".join(f'"{key}": 1' for key in [*range(50_000), 49_999]) + "}"
+EMPTY_OBJECTS = "[" + ", ".join(["{}"] * 240_000) + "]"
+
+
+@pytest.mark.parametrize(
+    ("body", "status"), [(MANY_KEYS, 400), (EMPTY_OBJECTS, 413), ('"' + '\\"' * 400_000, 400)]
+)
+def test_no_message_of_a_megabyte_holds_the_server_up(served, body, status):
+    url, _ = served
+    before = time.perf_counter()
+    for path in ("/matches", "/step", "/aggregate_metrics"):
+        assert httpx.post(url + path, content=body, headers=JSON, timeout=60).status_code == status
+    with connect(url.replace("http", "ws") + "/ws") as socket:
+        socket.send(body)
+        assert json.loads(socket.recv())["error"]
+    assert time.perf_counter() - before < 10  # half a minute for each before
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_objects_and_lists_are_counted_outside_of_texts(seed):
+    draw = random.Random(seed)
+    for _ in range(40):
+        size = draw.randrange(30_000)
+        text = draw.choice(("{", "[[", '"{\\', "}{\n")) * draw.randrange(30_000)
+        value = [[{}, text, {"[": draw.choice([1, "{"])}], *[draw.choice([{}, []])] * size]
+        body = json.dumps(value)
+        if size + 4 > 20_000 + len(body) // 50:
+            with pytest.raises(RequestRefused, match="objects and lists"):
+                check_parts(body)
+        else:
+            check_parts(body.encode())
+
+
+def test_a_response_that_calls_tools_without_end_is_refused_and_plays_on(served):
+    look = {"type": "function_call", "name": "look", "call_id": "a"}
+    with httpx.Client(base_url=served[0], timeout=60) as http:
+        assert http.post("/reset", json=GAME).status_code == 200
+        for calls, status in ((101, 413), (1, 200), (10_000, 413), (100, 200)):
+            answer = http.post("/step", json={"response": {"output": [look] * calls}})
+            assert answer.status_code == status
+        assert len(answer.json()["info"]["tool_outputs"]) == 100
+
+
+def test_numbers_under_names_without_end_are_not_summarised(served):
+    many = [{"_ng_task_index": task, **{f"x{n}": n for n in range(7_000)}} for task in range(3)]
+    for rows, status in ((many, 413), (many[:2], 200)):
+        body = {"verify_responses": rows}
+        answer = httpx.post(f"{served[0]}/aggregate_metrics", json=body, timeout=60)
+        assert answer.status_code == status
+    assert answer.json()["agent_metrics"]["mean/x6999"] == 6999

@@ -207,7 +207,7 @@ def test_one_session_opens_no_other(served, http):
     ("path", "body", "status"),
     [
         ("/reset", b"{", 400),
-        ("/reset", b"[" * 100_000, 400),
+        ("/reset", b"[" * 100_000, 413),
         ("/reset", b"{}", 400),
         ("/reset", b'{"palestra": {"env": "games/No-v0"}}', 404),
         ("/reset", b'{"palestra": {"colour": "red"}}', 400),
@@ -215,7 +215,7 @@ def test_one_session_opens_no_other(served, http):
         ("/reset", b" " * 16_000_001, 413),
         ("/step", b"{}", 400),
         ("/step", b'{"response": {"output": 5}}', 400),
-        ("/step", b'{"response": ' + b'{"a": ' * 100_000, 400),
+        ("/step", b'{"response": ' + b'{"a": ' * 100_000, 413),
         ("/move", b'{"text": 5}', 400),
         ("/move", b'{"text": "1", "number": 7}', 400),
         ("/move", b" " * 1_000_001, 413),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palestra.single_keys import RepeatedKey
-from palestra_server.packed_keys import refuse_repeated_keys
+from palestra_server.packed_keys import NotShort, refuse_repeated_keys
 
 WORDS = st.text(max_size=40)
 LEAVES = st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats() | WORDS
@@ -55,3 +55,10 @@ def test_a_key_is_the_same_in_another_form():
     for extension in (b"\xd4\x01a", b"\xd8\x01" + b"a" * 16, b"\xc7\x03\x01abc"):
         with pytest.raises(RepeatedKey):
             refuse_repeated_keys(b"\x92" + extension + b"\x82" + 2 * (short + b"\xca" + bytes(4)))
+
+
+def test_long_frames_are_short_or_refused():
+    long = ["word"] * 30_000
+    refuse_repeated_keys(msgspec.msgpack.encode(long))
+    with pytest.raises(NotShort, match="shortest form"):
+        refuse_repeated_keys(wide(long, twice=False))

@@ -25,6 +25,7 @@ class Live:
     asked: dict[int, asyncio.Task[None]] = field(default_factory=dict)
     stepping: asyncio.Task[None] | None = None  # the step that rules compute in a thread
     captured: dict[int, list[Exchange]] = field(default_factory=dict)  # since a seat's last answer
+    captured_bytes: dict[int, int] = field(default_factory=dict)  # of these, as JSON
     rematch: asyncio.Task[NewMatch] | None = None
     next: str = ""  # the match that followed it
     tokens: set[bytes] = field(default_factory=set)  # hashes of those in memory

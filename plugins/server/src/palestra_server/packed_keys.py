@@ -12,11 +12,24 @@ COUNTED = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xC7: 1, 0xC8: 2, 0xC9: 4}  # of the lengt
 COUNTED |= {0xD9: 1, 0xDA: 2, 0xDB: 4, 0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4}  # texts, lists, maps
 
 
+LONGEST = 100_000  # bytes that are walked through, which takes some 50 ms
+
+
+class NotShort(ValueError):
+    """Msgpack that is long, and not in its shortest form."""
+
+
 def refuse_repeated_keys(packed: bytes) -> None:
-    """Raise `RepeatedKey` if a map of valid msgpack gives a key twice."""
+    """Raise `RepeatedKey` if a map of valid msgpack gives a key twice, and perhaps `NotShort`."""
     # what is as we would write it has no key twice: only other forms are walked through
-    if msgspec.msgpack.encode(msgspec.msgpack.decode(packed)) != packed:
-        _walk(packed, 0)
+    if msgspec.msgpack.encode(msgspec.msgpack.decode(packed)) == packed:
+        return
+    if len(packed) > LONGEST:
+        raise NotShort(
+            f"msgpack of over {LONGEST} bytes is read in its shortest form alone, without a key "
+            "that is given twice"
+        )
+    _walk(packed, 0)
 
 
 def _walk(packed: bytes, at: int) -> int:

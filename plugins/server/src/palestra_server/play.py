@@ -70,6 +70,7 @@ class Play:
         counted = live.match.accept(with_exchanges(answer, captured))
         if counted:
             live.captured.pop(seat, None)
+            live.captured_bytes.pop(seat, None)
             self._metrics.moves += 1
             keep(kind_of(answer), live.match.name, seat)
             if live.match.leaving.departures:

@@ -330,15 +330,21 @@ class MatchServer:
         live = self._memory.find(key.match)
         if live.match.over:
             raise RequestRefused(f"match {key.match} is over")
-        if sum(e.bytes for e in live.captured.get(key.seat, ())) > MOST_BYTES:
+        if live.captured_bytes.get(key.seat, 0) > MOST_BYTES:
             raise RequestRefused(
                 f"over {MOST_BYTES} bytes were said since the seat's last answer; answer first", 429
             )
 
     def capture(self, key: SeatKey, exchange: Exchange) -> None:
-        """Keep a seat's exchange with a language model, to be recorded with its next answer."""
+        """Keep a seat's exchange with a language model, to be recorded with its next answer.
+
+        Raises `RequestRefused` if others that were asked at the same time have filled its room.
+        """
         live = self._memory.find(key.match)
         if not live.match.over:
+            self.check_capture(key)
+            kept = live.captured_bytes.get(key.seat, 0)
+            live.captured_bytes[key.seat] = kept + exchange.bytes
             live.captured.setdefault(key.seat, []).append(exchange)
             note("capture", *key)
 

@@ -24,7 +24,7 @@ from palestra_server.match import Match
 from palestra_server.messages import SocketMessage
 from palestra_server.peers import HOP, TAKEN_OVER, Elsewhere, forwarded
 from palestra_server.refusals import refusal
-from palestra_server.refused import RequestRefused, refuse_repeated
+from palestra_server.refused import RequestRefused, check_parts, refuse_repeated
 from palestra_server.relay import Relay
 from palestra_server.seats import SeatKey
 from palestra_server.server import MatchServer
@@ -33,6 +33,7 @@ from palestra_server.table import WATCHER
 
 log = logging.getLogger("palestra.server")
 MOST_SEATS = 4_096  # of one connection
+LONGEST_FRAME = 0.01  # seconds that the views of one frame take, so that others can move
 MOST_BYTES = 1_000_000  # of one frame
 GONE = "the match is played by another server now"
 _json = msgspec.json.Decoder(SocketMessage | list[SocketMessage])
@@ -210,7 +211,11 @@ class SocketSession:
         try:
             if len(frame) > MOST_BYTES:
                 raise RequestRefused(f"a frame has at most {MOST_BYTES} bytes")
-            read = _msgpack.decode(frame) if isinstance(frame, bytes) else _json.decode(frame)
+            if isinstance(frame, bytes):
+                read = _msgpack.decode(frame)
+            else:
+                check_parts(frame)
+                read = _json.decode(frame)
             refuse_repeated(frame, packed=self._binary)
         except Exception as error:
             self._refuse(error, 0)
@@ -377,20 +382,25 @@ class SocketSession:
                     await self._send({"type": "websocket.send", **told})
                 except (OSError, RuntimeError):  # it is closed
                     return
+                await asyncio.sleep(0)  # others play between the frames of many views
 
     def _made(self) -> bytes:
         """What is due, in one frame; empty after a view that cannot be made, which ends it all.
 
-        Changes while a slow client reads are merged into one view.
+        Changes while a slow client reads are merged into one view. Views that take long together
+        come in several frames.
         """
         due, self._due = self._due, {}
+        until = self._loop.time() + LONGEST_FRAME
         said, self._said = self._said, []
         try:
             for handle, asked in due.items():
                 sitting = self._sitting.get(handle)
                 if sitting is None or not (asked or sitting.live or self._is_news(sitting)):
                     continue
-                if self._server.unwritten(sitting.key, self._wake):
+                if said and self._loop.time() > until:
+                    self._tell(sitting, asked=asked)
+                elif self._server.unwritten(sitting.key, self._wake):
                     self._due[handle] = asked or self._due.get(handle, False)
                 else:
                     said.append(self._view(sitting))

@@ -37,6 +37,8 @@ from palestra_server.server import MatchServer
 from palestra_server.words import in_words
 
 MOST_BYTES = 16_000_000  # of one request: it holds the whole conversation, with its tokens
+MOST_CALLS = 100  # of tools in one response: each is answered with a view
+MOST_COLUMNS = 20_000  # of numbers in `/aggregate_metrics`: all together take about a second
 PREFIXES = ("", "/ng-rollout/{rollout}")  # the second marks which rollout a request belongs to
 TASK, ROLLOUT = "_ng_task_index", "_ng_rollout_index"
 
@@ -186,6 +188,8 @@ class NeMoGymDialect:
         return _step_response(await episode.step(_as_move(response)))
 
     async def _play_calls(self, episode: SeatEpisode, calls: Sequence[Item]) -> StepResponse:
+        if len(calls) > MOST_CALLS:
+            raise RequestRefused(f"a response calls at most {MOST_CALLS} tools", 413)
         outputs, reward = [], 0.0
         for call in calls:
             try:
@@ -357,6 +361,8 @@ def aggregate_metrics(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             tasks.setdefault(task, []).append(_numbers(row))
         except OverflowError:
             raise InvalidOption(f"a number of task {task} is over 1e308") from None
+    if sum(len(set().union(*numbers)) for numbers in tasks.values()) > MOST_COLUMNS:
+        raise RequestRefused(f"at most {MOST_COLUMNS} numbers of tasks are summarised at once", 413)
     groups = [
         {TASK: task, **_statistics(tasks[task]), "num_rollouts": len(tasks[task])}
         for task in sorted(tasks)
