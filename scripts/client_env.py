@@ -44,6 +44,8 @@ MORE = {
     "inspect": (*LEARNING, "plugins/arena"),
     "tinker": LEARNING,
     "verl": LEARNING,
+    "lightning": LEARNING,
+    "art": LEARNING,
     "skyrl": LEARNING,
     "ray_serve": ("agents", "plugins/server"),
     "deployed": ("agents", "plugins/server[postgresql]"),

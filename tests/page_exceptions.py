@@ -97,6 +97,8 @@ PAGE_EXCEPTIONS = {
             "tinker": f"{CLIENTS}/with_tinker.py",
             "verl": f"{CLIENTS}/with_verl.py",
             '"env_class": "palestra"': f"{CLIENTS}/with_skyrl.py",
+            "lightning_seats": f"{CLIENTS}/with_lightning.py",
+            "art_groups": f"{CLIENTS}/with_art.py",
         },
         {
             "rounds = 60": "rounds = 2",

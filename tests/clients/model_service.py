@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -88,7 +89,7 @@ def chat_completion(asked: Exchange) -> dict[str, Any]:
         },
     }
     return {
-        "id": "chat",
+        "id": f"chat-{uuid4().hex}",
         "object": "chat.completion",
         "created": 0,
         "model": asked.body["model"],

@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 OWN_ENVIRONMENT = (
     *("supersuit", "tianshou", "torchrl", "rllib", "agilerl", "jaxmarl"),
     *("trl", "verifiers", "inspect", "tinker", "verl"),  # these train or ask language models
+    *("lightning", "art"),
     *("pydantic_ai", "langgraph", "openai_agents", "smolagents", "autogen", "dspy", "crewai"),
     *("ag2", "ag2_classic"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from palestra import EpisodeRecord, InvalidOption
@@ -59,14 +59,7 @@ async def play_learner(
     model itself. settings: those of `palestra.play` and the environment's options. The trace is
     None if the seat was never asked, and the last one if its conversation was cut.
     """
-    _, game = open_game(env, _options(settings))
-    others = game.num_players - 1
-    named = [opponents] * others if isinstance(opponents, str) else list(opponents)
-    if len(named) != others:
-        raise InvalidOption(f"{env} has {others} other seats; got {len(named)} opponents")
-    if not 0 <= seat <= others:
-        raise InvalidOption(f"{env} has seats 0 to {others}, not {seat}")
-    named.insert(seat, LEARNER)
+    named = line_up(env, seat, opponents, settings)
     answer = token_answer(tokenizer, draw)
     seated = [
         AwaitedSeat(answer, LEARNER, {"keep_tokens": True}) if name == LEARNER else name
@@ -77,9 +70,28 @@ async def play_learner(
     return record, traces[-1] if traces else None
 
 
-def _options(settings: dict[str, Any]) -> dict[str, Any]:
+def line_up(
+    env: str, seat: int, opponents: str | Sequence[str], settings: Mapping[str, Any]
+) -> list[str]:
+    """The names of the agents at all seats, with the learner at `seat`.
+
+    opponents: an agent for all other seats, or one for each in order of seat. settings: of the run
+    and the environment. Raises `InvalidOption` if they do not fit the seats.
+    """
+    _, game = open_game(env, env_options(settings))
+    others = game.num_players - 1
+    named = [opponents] * others if isinstance(opponents, str) else list(opponents)
+    if len(named) != others:
+        raise InvalidOption(f"{env} has {others} other seats; got {len(named)} opponents")
+    if not 0 <= seat <= others:
+        raise InvalidOption(f"{env} has seats 0 to {others}, not {seat}")
+    named.insert(seat, LEARNER)
+    return named
+
+
+def env_options(settings: Mapping[str, Any]) -> dict[str, Any]:
     """The environment's options among the settings of a run."""
     return {name: value for name, value in settings.items() if name not in RUN}
 
 
-RUN = ("invalid", "max_episode_steps", "rewards", "gamma")  # settings of `palestra.play`
+RUN = ("seed", "invalid", "max_episode_steps", "rewards", "gamma")  # settings of `palestra.play`
