@@ -225,6 +225,26 @@ def test_a_session_without_a_connection_is_given_up_in_the_end(tmp_path, monkeyp
     assert record.outcome.results[0] == "forfeit"
 
 
+def test_a_session_that_cannot_be_left_keeps_no_other_from_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(episodes, "IDLE_SECONDS", 0.3)
+    leave, tried = episodes.SeatEpisode.leave, []
+
+    async def fail_once(self):
+        tried.append(self)
+        if len(tried) == 1:
+            raise OSError("the disk is full")
+        await leave(self)
+
+    monkeypatch.setattr(episodes.SeatEpisode, "leave", fail_once)
+    with serving(tmp_path, dialects=[OpenEnvDialect]) as (url, server):
+        httpx.post(f"{url}{TICTACTOE}/reset", json={"seed": 1}, timeout=60)
+        while not tried:
+            time.sleep(0.01)
+        answer = httpx.post(f"{url}{TICTACTOE}/reset", json={"seed": 1}, timeout=60)
+        record = record_of(server, answer.json()["metadata"]["match"])
+    assert record.outcome.results[0] == "forfeit"
+
+
 def test_a_session_by_http_outlives_the_server(tmp_path):
     with httpx.Client(timeout=60) as http:
         with serving(tmp_path, dialects=[OpenEnvDialect]) as (url, _):

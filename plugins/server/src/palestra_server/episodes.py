@@ -8,6 +8,7 @@ cookie holds the seat's token, and a match that nobody has touched for long is r
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from typing import Annotated, Any, Generic, NamedTuple, TypeVar
 import msgspec
 from msgspec import Meta
 from palestra import InvalidOption, OutOfTurn
+from palestra.kernel.errors import cause
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -25,6 +27,7 @@ from palestra_server.refused import RequestRefused
 from palestra_server.seats import SeatKey
 from palestra_server.server import MatchServer
 
+log = logging.getLogger("palestra.server")
 Seat = TypeVar("Seat", bound="SeatEpisode")
 MOST_SESSIONS = 10_000
 IDLE_SECONDS = 900.0  # until a session without a connection is given up
@@ -302,7 +305,10 @@ class Sessions(Generic[Seat]):
             for token, session in list(self._kept.items()):
                 if self._now() - session.touched > IDLE_SECONDS and not session.lock.locked():
                     del self._kept[token]
-                    await session.episode.leave()
+                    try:
+                        await session.episode.leave()
+                    except Exception as error:  # a full disk, or its match is gone
+                        log.warning("an idle session's seat is not left: %s", cause(error))
 
     @staticmethod
     def _now() -> float:
