@@ -284,18 +284,17 @@ class Runner:
     def pending(self, running: RunningEpisode, seat: int) -> PendingTurn:
         """The turn of one seat that is to act."""
         agent, refused = self.agents[seat], running.refused.get(seat)
-        account = self.ledger.account(agent.name)
         turn = Turn(
             running.episode,
             seat,
             since=running.since[seat],
-            account=account,
+            account=self.ledger.account(agent.name),
             error=refused[-1].error if refused else "",
             tries=len(refused) if refused else 0,
             sibling=running.sibling,
             move_seconds=self._move_seconds,
         )
-        return PendingTurn(running, turn, agent, account)
+        return PendingTurn(running, turn, agent)
 
     def _stop_for(self, running: RunningEpisode, spent: Mapping[int, str]) -> None:
         """End an episode because the budget or the time of some seats is used up."""

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from palestra.agents.agent import Agent, Turn
-from palestra.agents.budget import Account
 from palestra.kernel.episode import Episode
 from palestra.records.record import Attempt, EpisodeRecord, TurnNote
 
@@ -84,4 +83,3 @@ class PendingTurn(msgspec.Struct, eq=False, gc=False):
     running: RunningEpisode
     turn: Turn
     agent: Agent
-    account: Account
