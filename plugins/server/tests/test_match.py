@@ -2,6 +2,7 @@
 
 import pytest
 from palestra import InvalidOption, Rng
+from palestra.kernel.episode import Episode
 from palestra.records.record import record_episode, replay
 from palestra_server.match import Match
 from palestra_server.messages import OPEN, Answer, MatchPlan
@@ -87,3 +88,20 @@ def test_the_journal_brings_a_match_back_at_every_point(env):
     record = match.record()
     assert replay(record).returns == match.episode.returns
     assert record_episode(match.episode).steps[0].events == record.steps[0].events
+
+
+def test_a_step_draws_what_programs_are_run_for(monkeypatch):
+    """A picture of such a game may run one: in the step's thread, and not where views are made."""
+    drawn, scene = [], Episode.scene
+
+    def noted(self, viewer=None):
+        drawn.append((self.steps_played, viewer))
+        return scene(self, viewer)
+
+    monkeypatch.setattr(Episode, "scene", noted)
+    for env, wanted in (("tasks/FastCode-v0", [(1, None)]), ("games/Hangman-v0", [])):
+        match = Match("m", plan(env, "random"))
+        match.accept(match.ask(match.agents_due()[0]))
+        match.play()
+        assert drawn == wanted
+        drawn.clear()

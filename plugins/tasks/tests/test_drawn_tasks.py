@@ -309,6 +309,25 @@ def test_predictions_of_any_size_can_be_painted(data: str, value: str) -> None:
         assert np.ptp(painter.array()) > 0
 
 
+def test_a_picture_runs_no_script_that_was_not_executed() -> None:
+    episode = Episode(palestra.game("tasks/MLWorkspace-v0", data="line"), 2)
+
+    def titles() -> list[str]:
+        return [one.title for one in episode.scene(None).parts if isinstance(one, Chart)]
+
+    episode.act({0: Execute()})
+    assert titles() == ["validation error", "validation rows"]
+    episode.act(
+        {0: Program("def predict(rows, targets, queries):\n    while True:\n        pass\n")}
+    )
+    assert titles() == ["validation error", "rows of the data"]
+    episode.act(
+        {0: Program("def predict(rows, targets, queries):\n    return [0] * len(queries)\n")}
+    )
+    episode.act({0: Execute()})
+    assert titles() == ["validation error", "validation rows"]
+
+
 def test_objectives_far_from_the_start_do_not_flatten_a_chart() -> None:
     episode = Episode(palestra.game("tasks/FrontierEng-v0", design="three-bar-truss"), 2)
     first = episode.state.first

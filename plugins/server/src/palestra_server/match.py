@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -196,8 +197,14 @@ class Match:
         """Play a step. Rules that run programs take long, and may do so in a thread."""
         self._runner.play(self._running)
         if self.game.runs_programs:
-            for seat in self.episode.to_act:
-                self.episode.describe(seat)  # which may run them too, and keeps what they gave
+            self.look_ahead()
+
+    def look_ahead(self) -> None:
+        """Compute what is seen next: rules may run programs for it too, and keep what they gave."""
+        for seat in self.episode.to_act:
+            self.episode.describe(seat)
+        with suppress(Exception):  # a match goes on without its picture
+            self.episode.scene(None)
 
     def accept(self, answer: Answer) -> bool:
         """Take and journal one answer; False, and nothing changes, if it is late or a duplicate.

@@ -161,6 +161,8 @@ class MatchServer:
         match = Match(name, plan, self.store.add)
         with suppress(Exception):  # whoever looks hears of it
             match.view(0, show=("legal_texts",))  # the first may take rules seconds
+            if match.game.runs_programs:
+                match.look_ahead()
         return match
 
     async def again(self, token: str, allowed: bool) -> Rematch:

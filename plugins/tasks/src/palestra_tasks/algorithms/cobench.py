@@ -90,6 +90,7 @@ class InstanceScore:
     score: float
     value: float | None = None
     why: str = ""
+    answer: Any = None  # the feasible one that was scored
 
 
 def score_run(name: str, instance: Instance, optimum: float, ran: Run) -> InstanceScore:
@@ -103,23 +104,8 @@ def score_run(name: str, instance: Instance, optimum: float, ran: Run) -> Instan
         except Infeasible as error:
             why = why or f"infeasible: {error}"
             continue
-        return InstanceScore(score(kind, optimum, value), value, ran.error)
+        return InstanceScore(score(kind, optimum, value), value, ran.error, answer)
     return InstanceScore(0.0, None, why or "it returned nothing")
-
-
-@lru_cache(maxsize=256)
-def answer_of(name: str, size: int, first: int, code: str, limits: Limits) -> Any:
-    """A program's feasible answer on the instance that the player reads; None without one."""
-    instance = instance_of(name, size, first, 0, 0)
-    ran = run(code, "solve", instance, limits=limits)
-    for answer in (ran.value, ran.reported):
-        try:
-            if answer is not None:
-                problem(name).value(instance, answer)
-                return answer
-        except Infeasible:
-            continue
-    return None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -298,7 +284,8 @@ class COBench(TaskGame[SearchState]):
         name, instance = state.problem, self.example(state)
         answer = None
         if state.best[0] > 0:
-            answer = answer_of(name, self.size[name], state.first, state.best[1], self.limits)
+            seeds = (state.first,)
+            answer = self.score_program(state, state.best[1], stream=0, seeds=seeds)[0].answer
         drawn = draw_instance(name, instance, answer)
         if not state.curve:
             return drawn

@@ -342,7 +342,7 @@ class FastCode(Talking, TaskGame[SpeedState]):
         return f"{kernel.task}\nThe slow program:\n```python\n{kernel.slow.strip()}\n```"
 
     def notes(self, state: SpeedState, seat: int) -> tuple[str, ...]:
-        lines = [f"Best speed-up so far: {state.best[0]:.2f}."]
+        lines = [self._best_note(state)]
         if self.functions > 1:
             number = min(len(state.works) + 1, self.functions)
             lines.insert(0, f"Function {number} of {self.functions}.")
@@ -356,9 +356,12 @@ class FastCode(Talking, TaskGame[SpeedState]):
 
     def noted(self, state: SpeedState, seat: int | None) -> tuple[str, ...]:
         """Without the best speed-up, which is in the chart."""
-        return tuple(
-            line for line in super().noted(state, seat) if not line.startswith("Best speed")
-        )
+        best = self._best_note(state)
+        return tuple(line for line in super().noted(state, seat) if line != best)
+
+    @staticmethod
+    def _best_note(state: SpeedState) -> str:
+        return f"Best speed-up so far: {state.best[0]:.2f}."
 
     def _told(self, state: SpeedState, code: str) -> str:
         """How many lines a program executes by size, and how fast they grow."""

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from palestra import (
@@ -263,13 +262,20 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         self, state: WorkspaceState, code: str, sample: Sample
     ) -> tuple[float | None, str]:
         """The error of a script on some rows, or None and why there is none."""
+        predicted, why = self.predict(state, code, sample)
+        return (None, why) if why else (self.error_of(state, predicted, sample), "")
+
+    def predict(
+        self, state: WorkspaceState, code: str, sample: Sample
+    ) -> tuple[Sequence[float], str]:
+        """What a script predicts for some rows, or nothing and why."""
         known = self.samples(state)[0]
         limits = LIMITS
         if state.plan:
             code, limits = f"{TOOLS}\n\n\n{code}", PROJECT_LIMITS
         ran = run(code, "predict", known.rows, known.targets, sample.rows, limits=limits)
         why = ran.error or problem_with(ran.value, len(sample.rows))
-        return (None, why) if why else (self.error_of(state, ran.value, sample), "")
+        return ((), why) if why else (ran.value, "")
 
     def error_of(self, state: WorkspaceState, predicted: Sequence[float], sample: Sample) -> float:
         """The error of predictions, by the measure of the project or kind."""
@@ -286,14 +292,13 @@ class MLWorkspace(TaskGame[WorkspaceState]):
 
     def notes(self, state: WorkspaceState, seat: int) -> tuple[str, ...]:
         found = ", ".join(f"{one:.4f}" for one in state.measured)
-        version = f"{SCRIPT} is at version {len(state.versions)}."
-        log = [f"Log: {quote(one)}" for one in state.log]
+        version, *log = self.noted(state, seat)
         return (f"{version} Validation errors so far: {found or 'none'}.", *log)
 
     def noted(self, state: WorkspaceState, seat: int | None) -> tuple[str, ...]:
         """The version and the log; errors are in the chart."""
-        version, *log = super().noted(state, seat)
-        return (version.split(" Validation")[0], *log)
+        log = [f"Log: {quote(one)}" for one in state.log]
+        return (f"{SCRIPT} is at version {len(state.versions)}.", *log)
 
     def options(self, state: WorkspaceState, seat: int) -> tuple[Option, ...]:
         files: tuple[str, ...] = (DATA, SCRIPT)
@@ -383,7 +388,7 @@ class MLWorkspace(TaskGame[WorkspaceState]):
         return copy
 
     def picture(self, state: WorkspaceState, seat: int | None) -> tuple[Part, ...]:
-        """Every validation error, and what the script predicts, which only spectators see."""
+        """Every validation error, and what an executed script predicts, which spectators see."""
         tried = [(error, True) for error in state.measured]
         parts: list[Part] = []
         if tried:
@@ -391,28 +396,22 @@ class MLWorkspace(TaskGame[WorkspaceState]):
             parts.append(
                 tries_chart(tried, len(tried), "validation error", level, most=False, what="run")
             )
-        if seat is None and tried:
-            train, sample, _ = self.samples(state)
-            predicted = predictions(state.versions[-1], train, sample.rows, state.plan is not None)
-            if predicted:
-                return (*parts, fit_chart(state.kind, sample, predicted))
+        if seat is None and tried and self._is_executed(state):
+            sample = self.samples(state)[1]
+            predicted, why = self.predict(state, state.versions[-1], sample)
+            if not why:
+                return (*parts, fit_chart(state.kind, sample, [float(one) for one in predicted]))
         if (seat is None or state.opened) and not state.plan:
             known, rows = self.samples(state)[0], None if seat is None else SHOWN
             parts.append(data_chart(state.kind, known.rows[:rows], known.targets[:rows]))
         return tuple(parts)
 
-
-@lru_cache(maxsize=128)
-def predictions(
-    code: str, train: Sample, queries: tuple[tuple[Any, ...], ...], in_project: bool
-) -> tuple[float, ...]:
-    """What a script predicts; empty if it fails."""
-    if in_project:
-        code = f"{TOOLS}\n\n\n{code}"
-    limits = PROJECT_LIMITS if in_project else LIMITS
-    ran = run(code, "predict", train.rows, train.targets, queries, limits=limits)
-    wrong = ran.error or problem_with(ran.value, len(queries))
-    return () if wrong else tuple(float(value) for value in ran.value)
+    @staticmethod
+    def _is_executed(state: WorkspaceState) -> bool:
+        """Whether the script was executed as it is: no picture runs another one."""
+        done = (one.action for one in reversed(state.past))
+        last = next((one for one in done if isinstance(one, Program | Undo | Execute)), None)
+        return isinstance(last, Execute)
 
 
 def data_chart(kind: str, rows: Sequence[Any], targets: Sequence[float]) -> Chart:
