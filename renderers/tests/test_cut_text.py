@@ -49,6 +49,16 @@ def test_a_talk_says_how_many_sayings_came_before(tall: float) -> None:
     assert f"… {len(MANY) - len(kept)} earlier" in texts
 
 
+@pytest.mark.parametrize("tall", [60, 80, 120])
+@pytest.mark.parametrize("before", [0, 3])
+def test_the_last_saying_stays_inside_its_space(tall: float, before: int) -> None:
+    talk = Talk((*(Saying("player_1", FIRST),) * before, Saying("player_0", LONG)))
+    sheet = Sheet(480, 20)
+    assert lay_out(Scene(parts=(talk,)), sheet, 0, tall) <= tall
+    (bubble,) = [mark for mark in sheet.marks if isinstance(mark, Rect)]
+    assert bubble.y + bubble.height <= tall
+
+
 def test_a_whole_text_has_no_ellipsis() -> None:
     for part in (Lines((FIRST,)), Talk((Saying("a", FIRST),)), Table(("x",), ((FIRST,),))):
         assert not any("…" in text for text in written(part))

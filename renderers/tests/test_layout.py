@@ -392,6 +392,18 @@ def test_every_bar_keeps_its_number(count: int) -> None:
     assert find_flaws(sheet.marks, (480, 150)) == []
 
 
+@pytest.mark.parametrize("count", [1, 3, 9, 20])
+def test_words_on_many_cards_can_be_read(count: int) -> None:
+    cities = [f"Edinburgh {number}" for number in range(count)]
+    shut = Card(hidden=True, badge="balance")
+    for cards in (tuple(map(Card, cities)), (shut,) * count):
+        sheet = laid(Cards("guessed", cards), 480, 80)
+        words = [one for one in sheet.marks if isinstance(one, Words) and one.anchor == "middle"]
+        assert len(words) >= len(cards)
+        assert all(one.height >= 10 and "…" not in one.text for one in words)
+        assert find_flaws(sheet.marks, (480, 80)) == []
+
+
 @pytest.mark.parametrize("count", [5, 6, 8])
 def test_many_hands_are_equally_high_and_leave_the_middle_to_the_board(count: int) -> None:
     hand = (Card("4", "hearts"), Card("6", "diamonds"))

@@ -18,6 +18,7 @@ from palestra_renderers.lettering import (
     height_for,
     text_width,
     wrap,
+    wrap_program,
 )
 from palestra_renderers.marks import Layer, Mark, Words
 from PIL import ImageFont
@@ -43,6 +44,21 @@ def test_cut_and_wrapped_lines_fit_and_lose_nothing(room: float) -> None:
     assert all(text_width(line, 20) <= room for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
     assert text_width("12.50", height_for("12.50", room, 99)) <= room + 1e-9
+
+
+@pytest.mark.parametrize("indent", [0, 4, 16, 60])
+@pytest.mark.parametrize("room", [120, 240, 400])
+def test_a_wrapped_line_of_a_program_goes_on_deeper_than_it_begins(indent: int, room: int) -> None:
+    line = (
+        f"{' ' * indent}table[row + 1][column] = max(table[row][column], table[row][column + 1], 0)"
+    )
+    first, *further = wrap_program(line, room, 14)
+    assert further
+    assert all(text_width(row, 14, "mono") <= room for row in (first, *further))
+    margins = [len(row) - len(row.lstrip()) for row in (first, *further)]
+    assert margins[0] == indent or indent > margins[0] >= 5
+    assert set(margins[1:]) == {margins[0] + 4}
+    assert "".join([first, *further]).replace(" ", "") == line.replace(" ", "")
 
 
 def written(marks: list[Mark] | tuple[Mark, ...]) -> set[str]:

@@ -54,3 +54,19 @@ def test_a_picture_has_every_line_of_a_task(env: str, options: dict[str, object]
 def test_a_long_saying_says_that_more_follows() -> None:
     assert beginning("x" * SHOWN) == "x" * SHOWN
     assert beginning("x" * SHOWN + "y") == "x" * SHOWN + " …"
+
+
+@pytest.mark.parametrize("tours", [1, 3])
+def test_no_tour_is_announced_after_the_last(tours: int) -> None:
+    episode = Episode(palestra.game("tasks/VehicleRouting-v0", tours=tours, customers=5), 4)
+    rng = Rng.seeded(1)
+    announced = []
+    while not episode.over:
+        announced.append(episode.prompt(0).count(f"Tour {tours} of {tours}"))
+        episode.act({0: episode.sample(0, rng)})
+    assert max(announced) == 1
+    shown = [p.lines for p in episode.scene(0).all_parts() if isinstance(p, Lines)]
+    last = [line for lines in shown for line in lines if line.startswith("Tour ")]
+    assert [line.partition(" has length")[0] for line in last] == [
+        f"Tour {number}" for number in range(1, tours + 1)
+    ]

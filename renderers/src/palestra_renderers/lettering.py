@@ -21,6 +21,7 @@ FILES: Final = {
 }
 EM = 0.74  # size of the font over the height of a line
 SMALLEST = 7  # pixels of an em; smaller letters are blots
+HANG = "    "  # before what goes on of a program's line
 UNITS = 1_000  # pixels to an em where letters are measured
 
 
@@ -72,6 +73,17 @@ def cut(text: str, room: float, height: float, face: Face = "") -> str:
     reach = list(accumulate(advance(letter, face) for letter in text))
     fits = bisect_right(reach, most - advance("…", face))
     return f"{text[:fits].rstrip()}…"
+
+
+def wrap_program(line: str, room: float, height: float) -> list[str]:
+    """Break a line of a program: what goes on below begins deeper than the line itself."""
+    if text_width(line, height, "mono") <= room:
+        return [line]
+    text = line.lstrip(" ")
+    margin = line[: min(len(line) - len(text), int(room / text_width(" ", height, "mono")) // 3)]
+    deeper = margin + HANG
+    rows = wrap(text, room - text_width(deeper, height, "mono"), height, "mono")
+    return [margin + rows[0], *(deeper + row for row in rows[1:])]
 
 
 def wrap(text: str, room: float, height: float, face: Face = "") -> list[str]:

@@ -92,13 +92,13 @@ def file_page(name: str, text: str) -> Page:
 
 
 def file_cards(files: Sequence[str], opened: Sequence[str]) -> Cards:
-    """Files as cards: those that were opened lie face up, with the beginning of their name."""
+    """Files as cards with their names: those that were opened lie face up."""
     return Cards(
         "files",
         tuple(
-            Card(name.split(".")[0][:5], colour="blue", label=name)
+            Card(name.split(".")[0], colour="blue", label=name)
             if name in opened
-            else Card(hidden=True, label=name)
+            else Card(hidden=True, label=name, badge=name.split(".")[0])
             for name in files
         ),
     )

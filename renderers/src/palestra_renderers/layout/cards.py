@@ -31,14 +31,37 @@ LARGEST = 6.0  # lines: the height of cards in a row, if nothing else needs the 
 
 
 def lay_cards(held: Cards, top: float, room: float, sheet: Sheet) -> float:
-    """A row of cards beside their owner's name; cards overlap if there are many."""
+    """Cards beside their owner's name: a row, or flat rows where words would be too small.
+
+    Other cards overlap if there are many.
+    """
     line, margin = sheet.line, sheet.line / 2
     beside = min(sheet.width / 4, line * 6)
     wide = sheet.width - beside - margin
     height = min(room - line / 4, row_height(held.cards, wide, line) if held.cards else line)
     sheet.write(held.owner, margin, top + height / 2, room=beside - margin)
-    lay_row(held.cards, (beside, top, wide, height), sheet)
+    abreast = words_abreast(held.cards, wide, height)
+    if abreast >= len(held.cards):
+        lay_row(held.cards, (beside, top, wide, height), sheet)
+        return height + line / 4
+    across, tall = wide / abreast, height / -(-len(held.cards) // abreast)
+    for number, card in enumerate(held.cards):
+        down, place = divmod(number, abreast)
+        spot = (beside + place * across, top + down * tall, across * 0.95, tall * 0.92)
+        lay_card(card, spot, sheet)
     return height + line / 4
+
+
+def words_abreast(cards: Sequence[Card], width: float, height: float) -> int:
+    """How many cards stand in one row: all, or of those with words as many as can be read."""
+    words = [clean(word(card)) for card in cards if len(word(card)) > 3 and not card.sprite]
+    rows = 1
+    while words and (rows + 1) * LEGIBLE * 1.3 <= height:
+        room = 0.72 * width / -(-len(cards) // rows)
+        if min(height_for(word, room, height) for word in words) >= LEGIBLE:
+            break
+        rows += 1
+    return -(-len(cards) // rows)
 
 
 def row_height(cards: Sequence[Card], width: float, line: float) -> float:
@@ -51,7 +74,7 @@ def lay_row(cards: Sequence[Card], box: tuple[float, float, float, float], sheet
     """Cards from the left of a box, as high as it."""
     left, top, width, height = box
     wide = card_width(cards, height)
-    if any(len(card.rank) > 3 or card.sprite for card in cards):  # the next must not cover them
+    if any(len(word(card)) > 3 or card.sprite for card in cards):  # the next must not cover them
         wide = min(wide, max(height * 0.4, width / len(cards) / 1.08))
     step = min(wide * 1.08, (width - wide) / max(1, len(cards) - 1))
     for number, card in enumerate(cards):
@@ -59,9 +82,14 @@ def lay_row(cards: Sequence[Card], box: tuple[float, float, float, float], sheet
         lay_card(card, (left + number * step, top, wide, height), sheet, seen)
 
 
+def word(card: Card) -> str:
+    """What is written across a card, or on its back."""
+    return card.badge if card.hidden else card.rank
+
+
 def card_width(cards: Sequence[Card], height: float) -> float:
     """Cards have the shape of playing cards, wider ones where a word stands on them."""
-    longest = max((len(card.rank) for card in cards), default=1)
+    longest = max((len(word(card)) for card in cards), default=1)
     return height * (0.72 if longest <= 3 else 1.0 if longest <= 5 else 1.25)
 
 
@@ -77,11 +105,8 @@ def lay_card(
         inset = tall / 12
         back = Rect(x + inset, y + inset, wide - 2 * inset, tall - 2 * inset, "back", "", 1, radius)
         sheet.marks.append(back)
-        known = card.badge or "?"
-        sheet.write(
-            known, x + seen / 2, y + tall / 2, room=seen, height=tall / 3, colour="white",
-            anchor="middle",
-        )  # fmt: skip
+        spot, high = (x + seen / 2, y + tall / 2), tall * (0.6 if len(card.badge) > 3 else 0.33)
+        lay_rank(card.badge or "?", spot, (seen * 0.8, high), "white", sheet)
         return
     if card.suit == "firework":
         lay_firework(card, box, sheet, seen)

@@ -34,7 +34,7 @@ from palestra_renderers.layout.planes import lay_plane
 from palestra_renderers.layout.programs import lay_program
 from palestra_renderers.layout.sheet import Sheet, fold
 from palestra_renderers.layout.talk import lay_talk, talk_height
-from palestra_renderers.lettering import text_width, wrap
+from palestra_renderers.lettering import text_width, wrap, wrap_program
 from palestra_renderers.marks import Words
 from palestra_renderers.plain import clean
 
@@ -52,8 +52,8 @@ def wrapped_lines(part: Lines, line: float, width: float) -> list[str]:
         if text.startswith(FENCE):
             fence = "" if fence else FENCE
         else:
-            rows = wrap(clean(text, 2_000), room, line, "mono" if fence else "")
-            found += [fence + row for row in rows]
+            broken = wrap_program if fence else wrap
+            found += [fence + row for row in broken(clean(text, 2_000), room, line)]
     return found
 
 

@@ -6,7 +6,7 @@ from palestra.scene import Saying, Talk
 
 from palestra_renderers.layout.programs import lay_program
 from palestra_renderers.layout.sheet import Sheet, opening
-from palestra_renderers.lettering import Face, wrap
+from palestra_renderers.lettering import wrap, wrap_program
 from palestra_renderers.marks import Circle, Rect, Words
 from palestra_renderers.plain import clean_lines
 from palestra_renderers.theme import paint_of
@@ -17,8 +17,8 @@ def said_lines(saying: Saying, sheet: Sheet) -> list[str]:
     line = sheet.line
     wide = sheet.width - min(sheet.width / 4, line * 6) - 2 * line
     rows = clean_lines([saying.text], 600)
-    face: Face = "mono" if saying.code else ""
-    return opening([part for row in rows for part in wrap(row, wide, line * 0.85, face)], 10)
+    broken = wrap_program if saying.code else wrap
+    return opening([part for row in rows for part in broken(row, wide, line * 0.85)], 10)
 
 
 def talk_height(talk: Talk, sheet: Sheet) -> float:
@@ -28,13 +28,15 @@ def talk_height(talk: Talk, sheet: Sheet) -> float:
 
 
 def lay_talk(talk: Talk, top: float, room: float, sheet: Sheet) -> float:
-    """The last sayings that fit, as bubbles beside their speakers' names."""
+    """The last sayings that fit, as bubbles beside their speakers' names; of the last what fits."""
     line = sheet.line
     size, name = line * 0.85, min(sheet.width / 4, line * 6)
     shown: list[tuple[int, list[str]]] = []
     height = 0.0
     for number in range(len(talk.sayings) - 1, -1, -1):
         lines = said_lines(talk.sayings[number], sheet)
+        if not shown:
+            lines = opening(lines, int(room / size - 1 - (number > 0)))
         height += size * len(lines) + size
         if height + size * (number > 0) > room and shown:
             break

@@ -149,8 +149,10 @@ class VehicleRouting(TaskGame[RouteState]):
 
     def notes(self, state: RouteState, seat: int) -> tuple[str, ...]:
         lines = [f"Tour {n + 1} has length {length}." for n, length in enumerate(state.lengths)]
-        now = " ".join(map(str, state.tour)) or "nobody yet"
-        return (*lines, f"Tour {len(state.tours) + 1} of {self.tours}, so far: {now}")
+        if len(state.tours) < self.tours:
+            now = " ".join(map(str, state.tour)) or "nobody yet"
+            lines.append(f"Tour {len(state.tours) + 1} of {self.tours}, so far: {now}")
+        return tuple(lines)
 
     def options(self, state: RouteState, seat: int) -> tuple[Option, ...]:
         free = [c for c in range(1, self.customers + 1) if c not in state.tour]
