@@ -21,6 +21,7 @@ from palestra.kernel.specs import EnvSpec
 from palestra_renderers.flaws import Flaw, find_flaws
 from palestra_renderers.marks import Mark
 from palestra_renderers.picture import Painter, seen
+from palestra_renderers.words import scene_lines
 
 SIZES = ((480, 480), (960, 720))
 CROWDS = (6, 20, 10_000)  # players, or the nearest number that an environment allows
@@ -75,7 +76,11 @@ def inspect(spec: EnvSpec, players: int | None, seed: int = 3) -> Iterator[tuple
         last = episode.game.num_players - 1
         viewers = {None, 0, last} if name == "middle" else {None}
         for size, viewer in product(SIZES, sorted(viewers, key=str)):
-            for flaw in find_flaws(picture(episode, size, viewer)[1], size):
+            scene, marks = picture(episode, size, viewer)
+            told = "\n".join(scene_lines(scene))
+            for flaw in find_flaws(marks, size):
+                if flaw.kind == "cut" and flaw.about in told:
+                    continue  # the environment's own ellipsis
                 seat = "" if viewer is None else f" seat {viewer}"
                 yield f"{players or 'usual'} {name} {size[0]}{seat}", flaw
 

@@ -420,6 +420,23 @@ def test_many_hands_are_equally_high_and_leave_the_middle_to_the_board(count: in
     assert find_flaws(sheet.marks, (480, 360)) == []
 
 
+@pytest.mark.parametrize("shift", [0.0, 0.001, 0.03, 0.08])
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_those_who_meet_on_a_plane_are_told_apart(shift: float, count: int) -> None:
+    spots = tuple(
+        Spot(0.5 + shift * n, 0.5, 0.06, str(n), n, heading=(0.1, 0.1 * n)) for n in range(count)
+    )
+    sheet = laid(Plane((*spots, Spot(0.1, 0.1, 0.06, "9", 9, heading=(0.5, 0.5)))), 480, 480)
+    flaws = find_flaws(sheet.marks, (480, 480))
+    assert {flaw.kind for flaw in flaws} <= {"outside"}  # a square with a margin is asked for
+    discs = [one for one in sheet.marks if isinstance(one, Circle) and one.fill]
+    assert len(discs) == count + 1
+    assert all(disc.radius < discs[-1].radius for disc in discs[:count])
+    rings = [one for one in sheet.marks if isinstance(one, Circle) and not one.fill]
+    for ring, disc in zip(rings, discs[:count], strict=True):
+        assert dist((ring.x, ring.y), (disc.x, disc.y)) <= 1.6 * ring.radius
+
+
 @pytest.mark.parametrize("heading", [(0.0, -0.9), (0.7, 0.7), (-0.2, 0.01), (0.0, 0.03)])
 def test_an_arrow_of_what_leaves_a_plane_ends_near_its_sides(heading: tuple[float, float]) -> None:
     spots = tuple(

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import dist, inf
+
 from palestra.scene import Plane, Spot
 
+from palestra_renderers.layout.graphs import apart
 from palestra_renderers.layout.labels import Box, around, label_disc
 from palestra_renderers.layout.sheet import Sheet
 from palestra_renderers.lettering import height_for
@@ -11,7 +15,10 @@ from palestra_renderers.marks import Circle, Rect, Words
 from palestra_renderers.plain import clean
 from palestra_renderers.theme import ink_on, paint_of
 
+Disc = tuple[float, float, float]  # x, y, radius
+
 LABEL = 18  # letters of a label
+LEAST = 0.4  # of the radius of what others lie over, that is painted
 HEAD = 5.0  # half the width of an arrow's head
 BEYOND = 12.0  # units round the square, for arrows of what moves out of it
 
@@ -22,9 +29,13 @@ def lay_plane(plane: Plane, top: float, room: float, sheet: Sheet) -> float:
     left, top = (sheet.width - side) / 2, top + BEYOND
     sheet.marks.append(Rect(left, top, side, side, "panel", "faint"))
     frame = (left, top, side)
-    for spot in sorted(plane.spots, key=lambda spot: not spot.landmark):
-        lay_spot(spot, frame, sheet)
     discs = [disc_of(spot, frame) for spot in plane.spots]
+    middles = parted(plane.spots, discs, frame)
+    for spot in plane.spots:  # before what stands there: no arrow crosses a name
+        if is_moving(spot):
+            sheet.arrow(*heading_of(spot, frame), "quiet")
+    for number in sorted(range(len(discs)), key=lambda n: not plane.spots[n].landmark):
+        lay_spot(number, plane, discs[number], middles, sheet)
     taken: list[Box] = [around((x, y), (2 * radius, 2 * radius)) for x, y, radius in discs]
     taken += [box_around(heading_of(spot, frame)) for spot in plane.spots if is_moving(spot)]
     square = (left, top, left + side, top + side)
@@ -34,7 +45,7 @@ def lay_plane(plane: Plane, top: float, room: float, sheet: Sheet) -> float:
     return side + 2 * BEYOND
 
 
-def disc_of(spot: Spot, frame: tuple[float, float, float]) -> tuple[float, float, float]:
+def disc_of(spot: Spot, frame: tuple[float, float, float]) -> Disc:
     """The middle of a thing, moved inside the frame, and its radius."""
     left, top, side = frame
     radius = max(4.0, spot.radius * side)
@@ -67,16 +78,34 @@ def box_around(ends: tuple[tuple[float, float], tuple[float, float]]) -> Box:
     return min(x, u) - HEAD, min(y, v) - HEAD, max(x, u) + HEAD, max(y, v) + HEAD
 
 
-def lay_spot(spot: Spot, frame: tuple[float, float, float], sheet: Sheet) -> None:
-    x, y, radius = disc_of(spot, frame)
-    paint = paint_of(spot.colour)
-    if is_moving(spot):
-        sheet.arrow(*heading_of(spot, frame), "quiet")
+def parted(
+    spots: Sequence[Spot], discs: Sequence[Disc], frame: tuple[float, float, float]
+) -> dict[int, tuple[float, float]]:
+    """Where the names of what moves stand, by its number: beside each other in one place too."""
+    left, top, side = frame
+    numbers = [number for number, spot in enumerate(spots) if not spot.landmark]
+    places = tuple(((discs[n][0] - left) / side, (discs[n][1] - top) / side) for n in numbers)
+    least = 2 * LEAST * min((discs[n][2] for n in numbers), default=0.0)
+    found = apart(places, side, side, least)
+    return {n: (left + x, top + y) for n, (x, y) in zip(numbers, found, strict=True)}
+
+
+def lay_spot(
+    number: int, plane: Plane, disc: Disc, middles: dict[int, tuple[float, float]], sheet: Sheet
+) -> None:
+    """A disc with its name; where others lie over it a smaller one in a ring of its size."""
+    spot, (x, y, radius) = plane.spots[number], disc
+    paint, inner = paint_of(spot.colour), radius
     if spot.landmark:
         sheet.marks.append(Circle(x, y, radius, paint))
     else:
-        sheet.dot(x, y, radius, paint)
+        others = (dist(middles[number], at) for n, at in middles.items() if n != number)
+        inner = min(radius, max(radius * LEAST, min(others, default=inf) / 2))
+        if inner < radius:
+            sheet.marks.append(Circle(x, y, radius, "", paint, 2))
+            x, y = middles[number]
+        sheet.dot(x, y, inner, paint)
     shown = clean(spot.name, 4)
-    height = height_for(shown, radius * 1.7, radius * 1.4)
+    height = height_for(shown, inner * 1.7, inner * 1.4)
     if shown and height >= 8:
         sheet.marks.append(Words(x, y, shown, height, ink_on(paint), "middle"))
