@@ -55,7 +55,7 @@ class Sequences(Memory):
         rows = {name: kept[places, lanes] for name, kept in self.kept.items()}
         return {name: row for name, row in rows.items() if name not in MARKS}, steps <= ends
 
-    def check(self, field: Field) -> None:
+    def check_with(self, field: Field) -> None:
         """Raise `InvalidOption` unless the kept rows are such as `add_step` keeps."""
         rows = self.rows
         if not rows:

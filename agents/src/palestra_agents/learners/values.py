@@ -348,7 +348,7 @@ class ValueLearner:
         if not isinstance(self.memory, Sequences):
             self.field.check_rows(self.memory.rows)
             return
-        self.memory.check(self.field)
+        self.memory.check_with(self.field)
         require_tensor("playing", self.playing, tuple(self.playing.shape), torch.float32, (-1, 1))
 
     def weights(self) -> dict[str, Any]:

@@ -99,16 +99,16 @@ class PolicyValue(nn.Module):
         observations, masks: (T, M, …). memory: (M, *memory_shape). fresh, acting: (T, M), as in
         `Recurrence`. The results have the shapes (T, M, A), (T, M) and that of the memory.
         """
-        steps = tuple(observations.shape[:2])
+        steps = observations.shape[:2]
         features = self.features(observations.flatten(0, 1))
         outputs, after = [], list(memory.unbind(1))
         for number, part in enumerate(features):
             own, after[number] = self.memory[number](
-                part.unflatten(0, steps), after[number], fresh, acting
+                part.reshape(*steps, -1), after[number], fresh, acting
             )
             outputs.append(own.flatten(0, 1))
         logprobs, values = self.heads(outputs, masks.flatten(0, 1))
-        return logprobs.unflatten(0, steps), values.unflatten(0, steps), torch.stack(after, 1)
+        return logprobs.reshape(masks.shape), values.reshape(steps), torch.stack(after, 1)
 
     def features(self, observations: Tensor) -> list[Tensor]:
         """What policy and value read, (M, H): one tensor for both, or one for each."""

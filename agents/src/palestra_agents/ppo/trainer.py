@@ -172,8 +172,11 @@ class Trainer:
         streams = (part.flatten(0, 1) for part in (seen, masks, memory))
         logprobs, values, after = one_step(self.network, *streams)
         require_finite(logprobs)
-        lanes = tuple(seen.shape[:2])
-        return logprobs.unflatten(0, lanes), values.unflatten(0, lanes), after.unflatten(0, lanes)
+        return (
+            logprobs.reshape(masks.shape),
+            values.reshape(masks.shape[:2]),
+            after.reshape(memory.shape),
+        )
 
     @torch.no_grad()
     def collect(self) -> Rollout:
@@ -190,7 +193,9 @@ class Trainer:
             rewards, ended, bootstrap = self._step(choice)
             steps.append((seen, masks, acting, choice, chosen, values, rewards, ended, bootstrap))
         self.returns = self.returns or before
-        return Rollout(*(torch.stack(parts) for parts in zip(*steps, strict=True)), memory=memory)
+        rollout = Rollout(*(torch.stack(parts) for parts in zip(*steps, strict=True)))
+        rollout.memory = memory
+        return rollout
 
     def _step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Play a step; returns rewards, which seats have ended, and values of truncated seats."""
