@@ -163,3 +163,66 @@ class NextOne(ArrayGame[NextState]):
     @staticmethod
     def write_observation(config: Any, state: NextState, seat: int, obs: Any) -> None:
         obs[state.symbols[seat]] = 1
+
+
+class CueState(ArrayState):
+    cues: Annotated[NDArray[np.int8], Shape("num_players")]  # what each player saw first
+    length: Annotated[int, np.int8]  # steps of this episode
+
+
+@dataclass(frozen=True)
+class Cue(ArrayGame[CueState]):
+    """Each player sees a cue in the first step alone, and is paid 1 for naming it in the last.
+
+    An episode has 2 to `longest` steps; in the last one all see the same mark, in those between
+    nothing. Who acts by the present observation alone is paid 1 / `num_cues` at most on average.
+    """
+
+    num_players: int = 2
+    num_cues: int = 3
+    longest: int = 4
+
+    rules_text = "Name the cue."
+    order = "simultaneous"
+    payoffs = "general"
+
+    @property
+    def num_actions(self) -> int:
+        return self.num_cues
+
+    @property
+    def observation_shape(self) -> tuple[int, ...]:
+        return (self.num_cues + 1,)
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0)
+
+    def describe(self, state: CueState, seat: int) -> str:
+        return f"step {state.turn}"
+
+    @staticmethod
+    def init_state(config: Any, state: CueState) -> None:
+        state.length = 2 + randint(state, config.longest - 1)
+        for seat in range(config.num_players):
+            state.cues[seat] = randint(state, config.num_cues)
+        all_act(state)
+
+    @staticmethod
+    def apply_actions(config: Any, state: CueState, actions: Any, out: Out) -> None:
+        if state.turn < state.length - 1:
+            return
+        for seat in range(config.num_players):
+            out.rewards[seat, 0] = 1.0 if actions[seat] == state.cues[seat] else 0.0
+        finish(state)
+
+    @staticmethod
+    def write_legal_mask(config: Any, state: CueState, seat: int, mask: Any) -> None:
+        mask[:] = 1
+
+    @staticmethod
+    def write_observation(config: Any, state: CueState, seat: int, obs: Any) -> None:
+        if state.turn == 0:
+            obs[state.cues[seat]] = 1
+        elif state.turn == state.length - 1:
+            obs[config.num_cues] = 1

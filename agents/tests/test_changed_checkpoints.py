@@ -29,6 +29,7 @@ SMALL = Settings(num_envs=4, horizon=6, hidden=8, minibatches=2, epochs=1)
 KUHN, HANABI, FORAGING = "games/KuhnPoker-v0", "games/Hanabi-v0", "grid/Foraging-v0"
 TEAMS: dict[str, dict[str, Any]] = {
     "qmix": {"batch_size": 4, "warm_up": 4, "memory": 20, "mixing": 4, "hidden": 8},
+    "vdn": {"episodes": 4, "warm_up": 4, "memory": 80, "mixing": 4, "hidden": 8, "recurrent": True},
     "maddpg": {"batch_size": 4, "warm_up": 4, "memory": 20, "ensemble": 2, "hidden": 8},
     "mansa": {},
     "recurrent": {"horizon": 4, "population": 3, "hidden": 8},

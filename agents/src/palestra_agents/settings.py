@@ -30,6 +30,9 @@ Explore = Annotated[float, Meta(ge=0, le=1, description="share of random actions
 ExploreShare = Annotated[
     float, Meta(gt=0, le=1, description="part of the training in which exploration falls")
 ]
+Recurring = Annotated[
+    bool, Meta(description="whether a GRU remembers what a seat saw earlier in its episode")
+]
 Seed = Annotated[int, Meta(ge=0, description="seed of the game, the weights and the exploration")]
 
 

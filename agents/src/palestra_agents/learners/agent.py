@@ -13,6 +13,7 @@ try:
     import torch
 
     from palestra_agents.learners.training import Remembering, read_learner
+    from palestra_agents.recurrence import Memories
 except ModuleNotFoundError as error:
     raise MissingExtra(f"{error.name} (for marl:)", "palestra-agents[torch]") from error
 
@@ -41,10 +42,10 @@ class LearnerAgent(Agent):
             raise InvalidOption("name the folder of a trained team, as in marl:runs/qmix")
         self._learner, self._kept = read_learner(Path(target))
         self._field: Any = self._learner.field
-        self._going: dict[int, Any] = {}  # what recurrent learners remember, by episode
+        self._memories = Memories()  # of recurrent learners
 
     def forget(self, episode_key: int) -> None:
-        self._going.pop(episode_key, None)
+        self._memories.forget(episode_key)
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
         chosen: dict[tuple[int, int], int] = {}
@@ -69,13 +70,28 @@ class LearnerAgent(Agent):
             raise InvalidOption(
                 f"{self._kept['algo']} plays by what all seats see; give it every seat of the game"
             )
-        learner, key = self._learner, next(iter(turns.values())).episode_key
+        learner = self._learner
         if isinstance(learner, Remembering):
-            learner.going = self._going.get(key)
+            learner.going = self._before(turns)
         actions = learner.act(seen, masks)
-        if isinstance(learner, Remembering):
-            self._going[key] = learner.going
+        if isinstance(learner, Remembering) and learner.going is not None:
+            parts = learner.going if isinstance(learner.going, tuple) else (learner.going,)
+            for seat, turn in turns.items():
+                self._memories.keep(turn, tuple(part[:, seat] for part in parts))
         return {seat: int(actions[0, seat]) for seat in turns}
+
+    def _before(self, turns: dict[int, Turn]) -> Any:
+        """What the seats remember before their turns, as the learner keeps it; None if nothing."""
+        rows = {seat: self._memories.before(turn) for seat, turn in turns.items()}
+        known = {seat: row for seat, row in rows.items() if row is not None}
+        if not known:
+            return None
+        first = next(iter(known.values()))
+        parts = tuple(torch.zeros(1, self._field.seats, *part.shape[1:]) for part in first)
+        for seat, row in known.items():
+            for part, own in zip(parts, row, strict=True):
+                part[:, seat] = own
+        return parts if len(parts) > 1 else parts[0]
 
     def _check(self, turn: Turn) -> None:
         field = self._field

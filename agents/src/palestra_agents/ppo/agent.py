@@ -14,7 +14,9 @@ try:
     import torch
 
     from palestra_agents.checkpoints import require_finite
+    from palestra_agents.ppo.network import one_step
     from palestra_agents.ppo.policy import read_policy
+    from palestra_agents.recurrence import Memories
 except ModuleNotFoundError as error:
     raise MissingExtra(f"{error.name} (for ppo:)", "palestra-agents[torch]") from error
 
@@ -50,7 +52,10 @@ class PPOAgent(Agent):
         self._env, self._greedy, self._network = policy.env, greedy, policy.network
         space: Any = policy.game.observation_space(0)
         self._space = space
-        self._seed = check_seed(seed)
+        self._seed, self._memories = check_seed(seed), Memories()
+
+    def forget(self, episode_key: int) -> None:
+        self._memories.forget(episode_key)
 
     def reseed(self, seed: int) -> None:
         self._seed = check_seed(seed)
@@ -66,10 +71,19 @@ class PPOAgent(Agent):
                 )
         seen = torch.from_numpy(np.stack([turn.observation for turn in turns]).astype(np.float32))
         masks = torch.from_numpy(np.stack([turn.mask for turn in turns]))
-        found = self._network(seen, masks)
+        *found, after = one_step(self._network, seen, masks, self._before(turns))
         require_finite(found[0])
+        if self._network.memory:
+            for turn, kept in zip(turns, after, strict=True):
+                self._memories.keep(turn, kept)
         logprobs, values = (part.numpy() for part in found)
         return [self._decide(*row) for row in zip(turns, logprobs, values, strict=True)]
+
+    def _before(self, turns: Sequence[Turn]) -> torch.Tensor:
+        """What a recurrent policy remembers before each turn."""
+        blank = torch.zeros(self._network.memory_shape)
+        rows = (self._memories.before(turn) for turn in turns)
+        return torch.stack([blank if row is None else row for row in rows])
 
     def _decide(self, turn: Turn, logprobs: np.ndarray, value: float) -> Decision:
         chances = np.exp(logprobs).tolist()

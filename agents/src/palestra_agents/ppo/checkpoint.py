@@ -41,6 +41,7 @@ class Saved(msgspec.Struct):
     optimizer: Any
     lanes: Any
     torch_rng: Any
+    memory: Any = None  # of recurrent policies
 
 
 def path_in(folder: Path) -> Path:

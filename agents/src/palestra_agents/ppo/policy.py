@@ -24,6 +24,7 @@ from palestra_agents.settings import (
     Horizon,
     Lanes,
     LearningRate,
+    Recurring,
     Seed,
     ValueWeight,
     read_settings,
@@ -39,6 +40,7 @@ class Settings(Checked):
     a value is that of everybody's observations and the seat's number: MAPPO (Yu et al., "The
     Surprising Effectiveness of PPO in Cooperative Multi-Agent Games", NeurIPS 2022). With
     `teacher` the policy also learns the moves of another one: see `palestra_agents.ppo.teacher`.
+    `recurrent` and `value_norm` are of that paper too; there, both parts of the network remember.
     """
 
     num_envs: Lanes = 256
@@ -69,6 +71,10 @@ class Settings(Checked):
         float, Meta(gt=0, le=1, description="part of the run in which that weight falls to 0")
     ] = 0.5
     seed: Seed = 0
+    recurrent: Recurring = False
+    value_norm: Annotated[
+        bool, Meta(description="whether values are learnt in standard deviations of their targets")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +97,7 @@ def read_policy(folder: Path) -> Policy:
     warn_of_versions(folder, saved.versions, versions_for(rules, Policy))
     with blaming(path):
         network = network_for(rules, read_settings(Settings, saved.settings, "ppo"))
-        load_weights(network, saved.network)
+        load_network(network, saved.network)
     return Policy(saved.env, rules, network)
 
 
@@ -106,7 +112,17 @@ def array_game(env: str, options: Mapping[str, Any]) -> ArrayGame[Any]:
 def network_for(rules: ArrayGame[Any], settings: Settings) -> PolicyValue:
     """The network of a game and settings."""
     space: Any = rules.observation_space(0)
-    actions = int(rules.num_actions)
+    actions, hidden = int(rules.num_actions), settings.hidden
+    more = {"recurrent": settings.recurrent, "value_norm": settings.value_norm}
     if settings.central:
-        return CentralPolicyValue(space, actions, settings.hidden, rules.num_players)
-    return PolicyValue(space, actions, settings.hidden)
+        return CentralPolicyValue(space, actions, hidden, rules.num_players, **more)
+    return PolicyValue(space, actions, hidden, **more)
+
+
+def load_network(network: PolicyValue, kept: Any) -> None:
+    """Load what `state_dict` gave; raises `InvalidOption` for what no training leaves."""
+    load_weights(network, kept)
+    if network.norm is not None:
+        count, _, squares = moments = network.norm.moments
+        if not moments.isfinite().all() or count < 0 or squares < 0:
+            raise InvalidOption("network.norm holds no moments of numbers")

@@ -30,6 +30,8 @@ class Teacher:
                 f"shape {theirs} and has {policy.game.num_actions} actions; here they have shape "
                 f"{seen}, and there are {rules.num_actions}"
             )
+        if policy.network.memory:
+            raise InvalidOption(f"the teacher in {settings.teacher} is recurrent; choose another")
         self._network, self._size = policy.network, int(np.prod(seen))
         self._weight, self._share = settings.teacher_weight, settings.teacher_share
 

@@ -8,7 +8,7 @@ lane is its own stream: a decision's reward is everything paid until the same se
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -26,15 +26,14 @@ from palestra_agents.checkpoints import (
     blaming,
     load_generator,
     load_optimizer,
-    load_weights,
     require_all_finite,
     require_finite,
     require_tensor,
 )
 from palestra_agents.lane_moves import LaneMoves
 from palestra_agents.ppo.checkpoint import CHECKPOINT, FORMAT, Saved, path_in, read_checkpoint
-from palestra_agents.ppo.network import central_views
-from palestra_agents.ppo.policy import Settings, array_game, network_for
+from palestra_agents.ppo.network import central_views, one_step
+from palestra_agents.ppo.policy import Settings, array_game, load_network, network_for
 from palestra_agents.ppo.teacher import Teacher, distance
 from palestra_agents.settings import read_settings
 
@@ -54,6 +53,7 @@ class Rollout:
     rewards: Tensor
     ended: Tensor  # the seat's episode is over after this step
     bootstrap: Tensor  # value of the last observation if the episode was truncated, else 0
+    memory: Tensor | None = None  # before the first step, (N, P, *memory_shape)
 
 
 class Trainer:
@@ -90,6 +90,10 @@ class Trainer:
         self.batch.reset(settings.seed)
         self.moves = LaneMoves(self.batch)
         self.versions = versions_for(self.game, self, "torch") | versions_of_names(rewards=rewards)
+        lanes, seats = settings.num_envs, rules.num_players
+        self.memory = torch.zeros(lanes, seats, *self.network.memory_shape)
+        if settings.recurrent and tasks:
+            raise InvalidOption("--filter is for policies without memory; leave out recurrent")
         self.playing = self._playing_seats()
         self.learning = self.playing.clone()
         self.kept: tuple[Tensor, Tensor] | None = None  # seeds (K,) and which seats learn (K, P)
@@ -120,7 +124,8 @@ class Trainer:
     def policy(self, observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
         """Actions of the policy in all seats, of shape (N, P)."""
         seen = torch.from_numpy(observations.astype(np.float32))
-        chances = self.evaluate(seen, torch.from_numpy(masks.copy()))[0].exp()
+        blank = torch.zeros(*masks.shape[:2], *self.network.memory_shape)
+        chances = self.evaluate(seen, torch.from_numpy(masks.copy()), blank)[0].exp()
         return torch.multinomial(chances.flatten(0, 1), 1).reshape(masks.shape[:2]).numpy()
 
     def _deal(self, lanes: np.ndarray) -> None:
@@ -160,20 +165,27 @@ class Trainer:
         seen = torch.from_numpy(self.batch.observations.astype(np.float32))
         return central_views(seen) if self.settings.central else seen
 
-    def evaluate(self, seen: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
-        """Log-probabilities (N, P, A) and values (N, P)."""
-        lanes, seats = seen.shape[:2]
-        logprobs, values = self.network(seen.flatten(0, 1), masks.flatten(0, 1))
+    def evaluate(
+        self, seen: Tensor, masks: Tensor, memory: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Log-probabilities (N, P, A), values (N, P) and the memory afterwards."""
+        streams = (part.flatten(0, 1) for part in (seen, masks, memory))
+        logprobs, values, after = one_step(self.network, *streams)
         require_finite(logprobs)
-        return logprobs.unflatten(0, (lanes, seats)), values.unflatten(0, (lanes, seats))
+        return (
+            logprobs.reshape(masks.shape),
+            values.reshape(masks.shape[:2]),
+            after.reshape(memory.shape),
+        )
 
     @torch.no_grad()
     def collect(self) -> Rollout:
         steps: list[tuple[Tensor, ...]] = []
-        before, self.returns = self.returns, []
+        before, self.returns, memory = self.returns, [], self.memory
         for _ in range(self.settings.horizon):
             seen, masks, acting = self.views()
-            logprobs, values = self.evaluate(seen, masks)
+            logprobs, values, after = self.evaluate(seen, masks, self.memory)
+            self.memory = torch.where(acting[..., None, None], after, self.memory)
             drawn_from = torch.where(self.playing.unsqueeze(-1), logprobs.exp(), masks.float())
             choice = torch.multinomial(drawn_from.flatten(0, 1), 1).reshape(acting.shape)
             acting = acting & self.learning
@@ -181,7 +193,9 @@ class Trainer:
             rewards, ended, bootstrap = self._step(choice)
             steps.append((seen, masks, acting, choice, chosen, values, rewards, ended, bootstrap))
         self.returns = self.returns or before
-        return Rollout(*(torch.stack(parts) for parts in zip(*steps, strict=True)))
+        rollout = Rollout(*(torch.stack(parts) for parts in zip(*steps, strict=True)))
+        rollout.memory = memory
+        return rollout
 
     def _step(self, actions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Play a step; returns rewards, which seats have ended, and values of truncated seats."""
@@ -195,7 +209,9 @@ class Trainer:
             lanes, seats = cut.T
             seen = self.seen()[lanes, seats]
             masks = torch.ones(len(lanes), self.game.num_actions)
-            bootstrap[lanes, seats] = self.network(seen, masks)[1]
+            memory = self.memory[lanes, seats]
+            bootstrap[lanes, seats] = one_step(self.network, seen, masks, memory)[1]
+        self.memory = torch.where(ended[..., None, None], 0.0, self.memory)
         paid = torch.from_numpy(rewards.astype(np.float32))
         if batch.finished.any():
             self.returns += batch.statistics()["returns"][batch.finished].ravel().tolist()
@@ -205,7 +221,7 @@ class Trainer:
     @torch.no_grad()
     def last_values(self) -> Tensor:
         seen, masks, _ = self.views()
-        return self.evaluate(seen, masks)[1]
+        return self.evaluate(seen, masks, self.memory)[1]
 
     # Learning
 
@@ -220,20 +236,20 @@ class Trainer:
         flat = {f.name: getattr(rollout, f.name).flatten(0, 2)[chosen] for f in fields(Rollout)[:6]}
         gains, goals = advantages.flatten()[chosen], targets.flatten()[chosen]
         gains = (gains - gains.mean()) / (gains.std() + 1e-8)
+        norm, unit = self.network.norm, torch.ones(())
+        if norm is not None:
+            norm.add(goals)
+            unit = norm.deviation
         if self.teacher and teaching:
             flat["taught"] = self.teacher.chances(flat["observations"], flat["masks"])
-        size = max(1, len(chosen) // settings.minibatches)
         kept: list[list[float]] = []
         for _ in range(settings.epochs):
-            order = torch.randperm(len(chosen))
-            for start in range(0, len(chosen), size):
-                part = order[start : start + size]
-                logprobs, values = self.network(flat["observations"][part], flat["masks"][part])
+            for part, logprobs, values in self.parts(rollout, flat):
                 taken = logprobs.gather(1, flat["actions"][part].unsqueeze(1)).squeeze(1)
                 ratio = (taken - flat["logprobs"][part]).exp()
                 bounded = ratio.clamp(1 - settings.clip, 1 + settings.clip)
                 policy = -torch.min(ratio * gains[part], bounded * gains[part]).mean()
-                value = (values - goals[part]).square().mean()
+                value = ((values - goals[part]) / unit).square().mean()
                 entropy = -(logprobs.exp() * logprobs.clamp(min=-50)).sum(1).mean()
                 loss = policy + settings.value_weight * value - settings.entropy * entropy
                 if "taught" in flat:
@@ -246,6 +262,45 @@ class Trainer:
         policy, value, entropy = np.mean(kept, axis=0).tolist()
         require_finite(policy + value + entropy)
         return {"policy": policy, "value": value, "entropy": entropy}
+
+    def parts(
+        self, rollout: Rollout, flat: dict[str, Tensor]
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """All decisions once, in minibatches: their numbers, log-probabilities and values now.
+
+        flat: the rows of the decisions of acting seats, in the order of the rollout.
+        """
+        count = len(flat["actions"])
+        if self.network.memory:
+            yield from self.streams(rollout, count)
+            return
+        size = max(1, count // self.settings.minibatches)
+        order = torch.randperm(count)
+        for start in range(0, count, size):
+            part = order[start : start + size]
+            yield part, *self.network(flat["observations"][part], flat["masks"][part])
+
+    def streams(self, rollout: Rollout, count: int) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """As `parts`, by streams: a seat of a lane, whose steps stay together.
+
+        Memories go on through the horizon, from those with which it was played.
+        """
+        assert rollout.memory is not None
+        memory, acting = rollout.memory.flatten(0, 1), rollout.acting.flatten(1)
+        numbers = torch.zeros_like(acting, dtype=torch.int64)
+        numbers[acting] = torch.arange(count)
+        fresh = torch.cat([torch.zeros_like(acting[:1]), rollout.ended.flatten(1)[:-1]])
+        seen, masks = rollout.observations.flatten(1, 2), rollout.masks.flatten(1, 2)
+        playing = acting.any(0).nonzero().squeeze(-1)
+        order = playing[torch.randperm(len(playing))]
+        size = max(1, len(playing) // self.settings.minibatches)
+        for start in range(0, len(playing), size):
+            own = order[start : start + size]
+            there = acting[:, own]
+            logprobs, values, _ = self.network.sequence(
+                seen[:, own], masks[:, own], memory[own], fresh[:, own], there
+            )
+            yield numbers[:, own][there], logprobs[there], values[there]
 
     # Checkpoints
 
@@ -271,6 +326,7 @@ class Trainer:
                 "optimizer": self.optimizer.state_dict(),
                 "lanes": None if self.rewards else self.moves.state(),
                 "torch_rng": torch.get_rng_state(),
+                "memory": self.memory if self.network.memory else None,
             },
             written,
         )
@@ -300,10 +356,13 @@ class Trainer:
             self.batch.reset(self.settings.seed + saved.updates)
         else:
             self.moves.replay(saved.lanes)
-        load_weights(self.network, saved.network)
+        load_network(self.network, saved.network)
         load_optimizer(self.optimizer, saved.optimizer)
         self.steps, self.updates, self.curve = saved.steps, saved.updates, saved.curve
         self.learning = require_tensor("learning", saved.learning, shape, torch.bool)
+        if self.network.memory and not self.rewards:
+            shape = tuple(self.memory.shape)
+            self.memory = require_tensor("memory", saved.memory, shape, torch.float32, (-1, 1))
         if (self.learning & ~self.playing).any():
             raise InvalidOption("learning has seats that play at random")
         if self.tasks is not None and saved.kept is not None:

@@ -29,7 +29,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from palestra_agents.ppo.checkpoint import CHECKPOINT, COLUMNS
-from palestra_agents.ppo.network import PolicyValue
+from palestra_agents.ppo.network import PolicyValue, one_step
 from palestra_agents.ppo.policy import Settings
 from palestra_agents.ppo.trainer import Trainer
 from palestra_agents.settings import require_fields, require_same
@@ -233,10 +233,11 @@ def wins_against_random(
             env, lanes, seat=seat, opponents="random", autoreset="disabled", **options
         )
         seen, info = view.reset(seed=12_345 + seat)
-        done = np.zeros(lanes, bool)
+        done, memory = np.zeros(lanes, bool), torch.zeros(lanes, *network.memory_shape)
         while not done.all():
             masks = torch.from_numpy(info["action_mask"])
-            logprobs = network(torch.from_numpy(seen.astype(np.float32)), masks)[0]
+            given = torch.from_numpy(seen.astype(np.float32))
+            logprobs, _, memory = one_step(network, given, masks, memory)
             action = torch.multinomial(logprobs.exp(), 1, generator=own).squeeze(1).numpy()
             seen, _, terminated, truncated, info = view.step(action)
             done |= terminated | truncated
