@@ -327,7 +327,7 @@ def test_a_value_head_gives_deviations_from_the_mean(central: bool) -> None:
 
 
 def test_large_returns_are_learnt_only_when_they_are_normalised() -> None:
-    """Foraging's rewards 1000 times over: an error in deviations after equally many updates."""
+    """Targets near 1,000: the error, in deviations, after equally many updates."""
     errors = {}
     for value_norm in (False, True):
         settings = Settings(
