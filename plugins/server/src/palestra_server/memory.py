@@ -94,9 +94,11 @@ class Memory:
         return live
 
     def drop(self, name: str) -> None:
-        """Take a match that is over out of memory; it comes back when somebody asks for it."""
+        """Take a match that is over and written out of memory; whoever asks brings it back."""
         live = self._live.get(name)
-        if live is not None and live.match.over and not (live.asked or live.followed):
+        if live is None or not live.match.over or self._store.pending:
+            return
+        if not (live.asked or live.followed):
             self._evict(live)
 
     def give_up(self, names: Iterable[str]) -> None:

@@ -137,12 +137,14 @@ def watch_word(invite: bytes) -> str:
 class MatchStore:
     """Plans, seats and answers by match; `url` is an SQLAlchemy URL: `sqlite:///matches.db`.
 
-    `flush` writes everything passed to `add` in one transaction; a crash after it loses nothing.
+    `flush` writes everything passed to `add` in one transaction, and then what was passed to
+    `finish`; a crash after it loses nothing.
     Raises `StoreError`.
     """
 
     def __init__(self, url: str) -> None:
         self.url, self._pending = _shown(url), list[Row]()
+        self._ends: dict[str, dict[str, Any]] = {}  # of matches, that wait to be written
         self._journal: LocalJournal | None = None
         self.is_local = url.startswith("sqlite")
         try:
@@ -212,20 +214,30 @@ class MatchStore:
     @property
     def pending(self) -> bool:
         """Whether anything waits to be written."""
-        return bool(self._pending)
+        return bool(self._pending or self._ends)
 
     def flush(self) -> None:
-        """Write all added answers; raises `OwnershipLost` for those of others' matches."""
+        """Write all added answers, then how matches ended; what is not written waits on.
+
+        Raises `OwnershipLost` for the matches of others.
+        """
         rows = self._pending
-        if rows:
-            self._pending = []
-            try:
+        try:
+            if rows:
                 self._append(rows)
-            except OwnershipLost:
-                raise
-            except StoreError:
-                self._pending = rows + self._pending
-                raise
+        except OwnershipLost as error:
+            self._pending = []
+            for match in error.matches:
+                self._ends.pop(match, None)
+            self._write_ends()
+            raise
+        self._pending = []
+        self._write_ends()
+
+    def _write_ends(self) -> None:
+        for match, values in list(self._ends.items()):
+            self._write(update(MATCHES).where(MATCHES.c.name == match).values(**values))
+            del self._ends[match]
 
     def _append(self, rows: list[Row]) -> None:
         try:
@@ -247,19 +259,18 @@ class MatchStore:
                 [{"match": row.match, "place": row.place, "answer": row.answer} for row in rows],
             )
             return
-        if self._journal is None:
-            self._journal = LocalJournal(self._engine)
         try:
+            if self._journal is None:
+                self._journal = LocalJournal(self._engine)
             self._journal.add(rows)
         except sqlite3.IntegrityError as error:
             raise DuplicateWrite(str(error)) from error
-        except sqlite3.Error as error:
+        except (sqlite3.Error, SQLAlchemyError) as error:
             raise self._unwritten(error) from error
 
     def finish(self, match: str, status: str, record: bytes) -> None:
-        """Write down how a match ended, with its record."""
-        chosen = update(MATCHES).where(MATCHES.c.name == match)
-        self._write(chosen.values(status=status, record=record, changed=int(time.time())))
+        """Keep how a match ended, with its record, for `flush`."""
+        self._ends[match] = {"status": status, "record": record, "changed": int(time.time())}
 
     def prune(
         self, before: float, kept: Collection[str] = (), *, owner: str = "", most: int = 50
