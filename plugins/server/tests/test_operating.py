@@ -152,6 +152,7 @@ def test_a_database_of_an_earlier_version_is_opened_and_its_matches_count_from_n
     store = MatchStore(f"sqlite:///{file}")
     store.create("old", plan_for(Create(TTT, ("first", "first")), MatchDefaults()), b"i")
     store.finish("old", "over", b"{}")
+    store.flush()
     store.close()
     with sqlite3.connect(file) as raw:
         raw.execute("ALTER TABLE matches DROP COLUMN changed")

@@ -252,13 +252,17 @@ async def _spaces(server: MatchServer, request: Request) -> Response:
 
 
 async def _record(server: MatchServer, request: Request) -> Response:
-    record = server.record(server.seat(bearer(request)))
+    key = server.seat(bearer(request))
+    await server.written(key)
+    record = server.record(key)
     return await record_response(record, request.query_params.get("form", ""), server.pages)
 
 
 async def _watched_record(server: MatchServer, request: Request) -> Response:
     word = bearer(request) if "authorization" in request.headers else ""
-    record = server.record(server.watcher(request.path_params["match"], word))
+    key = server.watcher(request.path_params["match"], word)
+    await server.written(key)
+    record = server.record(key)
     return await record_response(record, request.query_params.get("form", ""), server.pages)
 
 

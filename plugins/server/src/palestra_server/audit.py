@@ -24,9 +24,9 @@ def note(event: str, match: str = "", seat: int | None = None, **more: Any) -> N
     write_kept()
 
 
-def keep(event: str, match: str, seat: int) -> None:
+def keep(event: str, match: str, seat: int | None = None) -> None:
     """A line for the next `write_kept`."""
-    _kept.append({"event": event, "match": match, "seat": seat})
+    _kept.append({"event": event, "match": match, **({} if seat is None else {"seat": seat})})
 
 
 def write_kept() -> None:

@@ -178,8 +178,9 @@ class SeatEpisode:
         match = self._server.match(key.match)
         return match.over or key.seat in match.leaving.away
 
-    def look(self) -> SeatView:
+    async def look(self) -> SeatView:
         """What the seat sees now; it counts as not told."""
+        await self._server.written(self.key)
         return self._server.look(self.key, 0, self._show, with_rules=True)
 
     async def resign(self) -> None:
@@ -209,6 +210,7 @@ class SeatEpisode:
         key = self.key
         if not self.over:
             await self._server.wait(key, LONGEST_WAIT)
+        await self._server.written(key)
         view = self._server.look(key, self._read, self._show, with_rules=not self._knows_rules)
         if not view.your_turn and view.status != "over" and not view.away:
             raise OutOfTurn(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -30,11 +29,11 @@ class LocalJournal:
         self._uncopied = 0
 
     def add(self, rows: Sequence[tuple[str, int, bytes]]) -> None:
-        """Write answers in one transaction; after `sqlite3.Error` none of them is written."""
+        """Write answers in one transaction; after an error none of them is written."""
         try:
             self._connection.cursor().executemany(ADD, rows)
             self._connection.commit()
-        except sqlite3.Error:
+        except BaseException:
             self._connection.rollback()
             raise
         self._uncopied += len(rows)

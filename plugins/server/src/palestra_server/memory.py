@@ -21,7 +21,7 @@ from palestra_server.metrics import Metrics
 from palestra_server.peers import Elsewhere, Peers
 from palestra_server.play import Play
 from palestra_server.refused import RequestRefused
-from palestra_server.store import MatchStore, StoreError
+from palestra_server.store import DamagedStore, MatchStore, StoreError
 
 log = logging.getLogger("palestra.server")
 DAY = 86_400.0  # seconds
@@ -53,8 +53,13 @@ class Memory:
         """Restore every match that is not over; with peers, those whose server is dead."""
         self._play = play
         if self._peers is None:
-            for name in self._store.unfinished():
-                self._restore(name)
+            try:
+                self._store.check()
+            except DamagedStore as error:  # what can be read is served
+                log.error("%s", error)
+            with contextlib.suppress(DamagedStore):
+                for name in self._store.unfinished():
+                    self._restore(name)
         else:
             self._peers.beat()
             self._tasks.append(asyncio.create_task(self._beat(self._peers)))
@@ -94,9 +99,11 @@ class Memory:
         return live
 
     def drop(self, name: str) -> None:
-        """Take a match that is over out of memory; it comes back when somebody asks for it."""
+        """Take a match that is over and written out of memory; whoever asks brings it back."""
         live = self._live.get(name)
-        if live is not None and live.match.over and not (live.asked or live.followed):
+        if live is None or not live.match.over or self._store.pending:
+            return
+        if not (live.asked or live.followed):
             self._evict(live)
 
     def give_up(self, names: Iterable[str]) -> None:
@@ -141,9 +148,9 @@ class Memory:
                 match.take(seat, f"remote:{called}" if called else "")
             for answer in kept.answers:
                 match.answer(answer)
-        except StoreError:
-            raise
         except Exception as error:  # damaged, or of an environment that is not installed
+            if isinstance(error, StoreError) and not isinstance(error, DamagedStore):
+                raise
             raise RequestRefused(
                 f"match {name} cannot be restored ({cause(error)}); restore a copy of the store, "
                 "or install what it was played with",

@@ -11,7 +11,7 @@ from palestra.kernel.errors import cause
 from palestra.runner.running import PendingTurn
 
 from palestra_server.aside import Aside
-from palestra_server.audit import keep, kind_of, note
+from palestra_server.audit import keep, kind_of
 from palestra_server.capture import with_exchanges
 from palestra_server.clocks import Clocks
 from palestra_server.journal import Journal
@@ -102,9 +102,9 @@ class Play:
             live.stepping = asyncio.create_task(self._finish_aside(live))
             self._journal.changed()
             return
+        self._journal.changed(live)
         if match.over:
             self._finish(live)
-        self._journal.changed(live)
 
     async def _finish_aside(self, live: Live) -> None:
         """Write the record of a long match in a thread; until then, the match is not over."""
@@ -114,8 +114,8 @@ class Play:
             log.error("match=%s has no record: %s", live.match.name, cause(error))
         live.match.stepping, live.stepping = False, None
         if not live.halted:
-            self._finish(live)
             self._journal.changed(live)
+            self._finish(live)
 
     def _go_on_later(self, live: Live) -> None:
         """Let a match go on after what has arrived meanwhile, and after others that wait so."""
@@ -181,21 +181,20 @@ class Play:
     def _time_is_up(self, live: Live, seat: int) -> None:
         seconds = live.match.plan.move_seconds or self._limits.agent_seconds
         why = f"no answer came within {seconds:g} s"
-        note("late", live.match.name, seat)
+        keep("late", live.match.name, seat)
         self._metrics.late += 1
         self.answer(live, Answer(seat, live.match.answers[seat], missed=why))
 
     def _finish(self, live: Live) -> None:
-        """Write down a match that is over; its moves are in the journal already."""
+        """Hand over the record of a match that is over, to be written after its last answers."""
         try:
             record = live.match.record()
         except Exception as error:  # the match stays as its journal has it
             log.exception("match=%s has no record: %s", live.match.name, cause(error))
             return
-        self._store.flush()
         status = "failed" if live.match.error else "over"
         self._store.finish(live.match.name, status, msgspec.json.encode(record))
-        note(status, live.match.name)
+        keep(status, live.match.name)
 
 
 def _is_instant(match: Match) -> bool:

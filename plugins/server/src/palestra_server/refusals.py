@@ -7,7 +7,7 @@ from palestra.kernel.errors import PalestraError, UnknownName, cause
 
 from palestra_server.messages import Failure
 from palestra_server.refused import RequestRefused
-from palestra_server.store import OwnershipLost, StoreError
+from palestra_server.store import DamagedStore, OwnershipLost, StoreError
 
 
 def refusal(error: Exception) -> tuple[Failure, int]:
@@ -16,6 +16,8 @@ def refusal(error: Exception) -> tuple[Failure, int]:
         return Failure(str(error), "Refused"), error.status
     if isinstance(error, StoreError) and not isinstance(error, OwnershipLost):
         problem = "the database cannot be used now, as the server's log says; ask again soon"
+        if isinstance(error, DamagedStore):
+            problem = "the database is damaged, as the server's log says; ask its operator"
         return Failure(problem, "StoreError"), 503
     if isinstance(error, UnknownName):
         return Failure(str(error), "UnknownName"), 404

@@ -6,9 +6,10 @@ import hashlib
 import secrets
 import sqlite3
 import time
+import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from palestra.kernel.errors import InvalidOption, PalestraError
@@ -76,8 +77,23 @@ SERVERS = Table(
 )
 
 
+DAMAGED = "restore a copy, without the -wal file of the damaged one, or use another --store"
+HINTS = {  # by what SQLite says
+    "full": "free some room",
+    "locked": "another program holds it; wait for it, or use another --store",
+    "readonly": "use a --store in a folder that can be written",
+    "unable to open": "use a --store in a folder that can be written",
+    "disk I/O": "see that the disk is there and has room",
+}
+Kind = TypeVar("Kind", MatchPlan, Answer)
+
+
 class StoreError(PalestraError):
     """The database cannot be read or written; the message says what to do."""
+
+
+class DamagedStore(StoreError):
+    """What is in the database is not what was written; other parts of it may be whole."""
 
 
 class DuplicateWrite(StoreError):
@@ -90,6 +106,24 @@ class OwnershipLost(StoreError):
     def __init__(self, matches: list[str]) -> None:
         super().__init__(f"another server goes on with {', '.join(matches)}; ask again")
         self.matches = matches
+
+
+def seal(said: MatchPlan | Answer, where: str) -> bytes:
+    """A struct as JSON, followed by a checksum of it and of where it stands."""
+    written = msgspec.json.encode(said)
+    return b"%b%08x" % (written, zlib.crc32(written, zlib.crc32(where.encode())))
+
+
+def unseal(kind: type[Kind], kept: bytes, where: str) -> Kind:
+    """What `seal` wrote; raises `DamagedStore` if it was changed or stands elsewhere.
+
+    Earlier versions wrote no checksum.
+    """
+    sealed = not kept.endswith(b"}")
+    read = msgspec.json.decode(kept[:-8] if sealed else kept, type=kind)
+    if sealed and int(kept[-8:], 16) != zlib.crc32(kept[:-8], zlib.crc32(where.encode())):
+        raise DamagedStore(f"the {kind.__name__} of {where} is not what was written; {DAMAGED}")
+    return read
 
 
 class Row(NamedTuple):
@@ -137,12 +171,14 @@ def watch_word(invite: bytes) -> str:
 class MatchStore:
     """Plans, seats and answers by match; `url` is an SQLAlchemy URL: `sqlite:///matches.db`.
 
-    `flush` writes everything passed to `add` in one transaction; a crash after it loses nothing.
+    `flush` writes everything passed to `add` in one transaction, and then what was passed to
+    `finish`; a crash after it loses nothing.
     Raises `StoreError`.
     """
 
     def __init__(self, url: str) -> None:
         self.url, self._pending = _shown(url), list[Row]()
+        self._ends: dict[str, dict[str, Any]] = {}  # of matches, that wait to be written
         self._journal: LocalJournal | None = None
         self.is_local = url.startswith("sqlite")
         try:
@@ -152,7 +188,7 @@ class MatchStore:
                 event.listen(self._engine, "connect", _write_ahead)
             self._create_tables()
         except (SQLAlchemyError, ImportError, ValueError) as error:
-            raise StoreError(f"cannot open the database {self.url}: {error}") from error
+            raise self._problem("open", error) from error
 
     def _create_tables(self) -> None:
         try:
@@ -163,12 +199,34 @@ class MatchStore:
 
     def _create_missing(self) -> None:
         TABLES.create_all(self._engine)
-        columns = {column["name"] for column in inspect(self._engine).get_columns("matches")}
-        if "changed" not in columns:
-            added = text("ALTER TABLE matches ADD COLUMN changed INTEGER NOT NULL DEFAULT 0")
-            with self._engine.begin() as connection:  # a database of an earlier version
-                connection.execute(added)
-                connection.execute(update(MATCHES).values(changed=int(time.time())))
+        for table in TABLES.sorted_tables:
+            columns = {column["name"] for column in inspect(self._engine).get_columns(table.name)}
+            missing = {*table.columns.keys()} - columns
+            if table is MATCHES and missing == {"changed"}:
+                self._add_changed()
+            elif missing:
+                raise StoreError(
+                    f"{self.url} is not a store of matches: its table {table.name} has no column "
+                    f"{min(missing)}; use another --store"
+                )
+        with self._engine.begin() as connection:  # raises where nothing can be written
+            connection.execute(delete(SERVERS).where(SERVERS.c.name == ""))
+
+    def _add_changed(self) -> None:
+        """Bring a database of an earlier version up to date."""
+        added = text("ALTER TABLE matches ADD COLUMN changed INTEGER NOT NULL DEFAULT 0")
+        with self._engine.begin() as connection:
+            connection.execute(added)
+            connection.execute(update(MATCHES).values(changed=int(time.time())))
+
+    def check(self) -> None:
+        """Raise `DamagedStore` for a file of SQLite that is not whole; takes 3 s a GB.
+
+        Answers at the end of a match that a damaged page held are missed by nothing else.
+        """
+        if self.is_local and (found := self._read(text("PRAGMA quick_check(1)"))[0][0]) != "ok":
+            said = found.rpartition("\n")[2]
+            raise DamagedStore(f"the database {self.url} is damaged: {said}; {DAMAGED}")
 
     def close(self) -> None:
         """Write what waits, and close journal and database."""
@@ -186,7 +244,7 @@ class MatchStore:
         self._write(
             insert(MATCHES).values(
                 name=name,
-                plan=msgspec.json.encode(plan),
+                plan=seal(plan, f"{name} {invite.hex()}"),
                 invite=invite,
                 status="open",
                 owner=owner,
@@ -207,25 +265,35 @@ class MatchStore:
 
     def add(self, match: str, place: int, answer: Answer) -> None:
         """Keep the answer at a place of its match's journal, counted from 0, for `flush`."""
-        self._pending.append(Row(match, place, msgspec.json.encode(answer)))
+        self._pending.append(Row(match, place, seal(answer, f"{match} {place}")))
 
     @property
     def pending(self) -> bool:
         """Whether anything waits to be written."""
-        return bool(self._pending)
+        return bool(self._pending or self._ends)
 
     def flush(self) -> None:
-        """Write all added answers; raises `OwnershipLost` for those of others' matches."""
+        """Write all added answers, then how matches ended; what is not written waits on.
+
+        Raises `OwnershipLost` for the matches of others.
+        """
         rows = self._pending
-        if rows:
-            self._pending = []
-            try:
+        try:
+            if rows:
                 self._append(rows)
-            except OwnershipLost:
-                raise
-            except StoreError:
-                self._pending = rows + self._pending
-                raise
+        except OwnershipLost as error:
+            self._pending = []
+            for match in error.matches:
+                self._ends.pop(match, None)
+            self._write_ends()
+            raise
+        self._pending = []
+        self._write_ends()
+
+    def _write_ends(self) -> None:
+        for match, values in list(self._ends.items()):
+            self._write(update(MATCHES).where(MATCHES.c.name == match).values(**values))
+            del self._ends[match]
 
     def _append(self, rows: list[Row]) -> None:
         try:
@@ -247,19 +315,18 @@ class MatchStore:
                 [{"match": row.match, "place": row.place, "answer": row.answer} for row in rows],
             )
             return
-        if self._journal is None:
-            self._journal = LocalJournal(self._engine)
         try:
+            if self._journal is None:
+                self._journal = LocalJournal(self._engine)
             self._journal.add(rows)
         except sqlite3.IntegrityError as error:
             raise DuplicateWrite(str(error)) from error
-        except sqlite3.Error as error:
-            raise self._unwritten(error) from error
+        except (sqlite3.Error, SQLAlchemyError) as error:
+            raise self._problem("write", error) from error
 
     def finish(self, match: str, status: str, record: bytes) -> None:
-        """Write down how a match ended, with its record."""
-        chosen = update(MATCHES).where(MATCHES.c.name == match)
-        self._write(chosen.values(status=status, record=record, changed=int(time.time())))
+        """Keep how a match ended, with its record, for `flush`."""
+        self._ends[match] = {"status": status, "record": record, "changed": int(time.time())}
 
     def prune(
         self, before: float, kept: Collection[str] = (), *, owner: str = "", most: int = 50
@@ -281,20 +348,29 @@ class MatchStore:
         return len(names)
 
     def load(self, match: str) -> Kept | None:
-        """A match with its answers in the order they were taken; None if there is none."""
+        """A match with its answers in the order they were taken; None if there is none.
+
+        Raises `DamagedStore` where answers are missing, or are not those that were written.
+        """
         rows = self._read(select(MATCHES).where(MATCHES.c.name == match))
         if not rows:
             return None
         seats = self._read(select(SEATS).where(SEATS.c.match == match))
         answers = self._read(
-            select(ANSWERS.c.answer).where(ANSWERS.c.match == match).order_by(ANSWERS.c.place)
+            select(ANSWERS.c.place, ANSWERS.c.answer)
+            .where(ANSWERS.c.match == match)
+            .order_by(ANSWERS.c.place)
         )
+        for place, row in enumerate(answers):
+            if row.place != place:
+                raise DamagedStore(f"answer {place} of match {match} is missing; {DAMAGED}")
+        invite = rows[0].invite
         return Kept(
-            plan=msgspec.json.decode(rows[0].plan, type=MatchPlan),
-            invite=rows[0].invite,
+            plan=unseal(MatchPlan, rows[0].plan, f"{match} {invite.hex()}"),
+            invite=invite,
             status=rows[0].status,
             seats={row.seat: row.name for row in seats},
-            answers=[msgspec.json.decode(row.answer, type=Answer) for row in answers],
+            answers=[unseal(Answer, row.answer, f"{match} {row.place}") for row in answers],
             record=rows[0].record,
             next=rows[0].next,
         )
@@ -351,7 +427,7 @@ class MatchStore:
             with self._engine.connect() as connection:
                 return list(connection.execute(query))
         except SQLAlchemyError as error:
-            raise StoreError(f"cannot read the database {self.url}: {error}") from error
+            raise self._problem("read", error) from error
 
     def _write(self, statement: Any, rows: list[dict[str, Any]] | None = None) -> int:
         """Run one statement in a transaction; returns how many rows it changed."""
@@ -367,12 +443,17 @@ class MatchStore:
         except IntegrityError as error:
             raise DuplicateWrite(f"it is in the database already: {error}") from error
         except SQLAlchemyError as error:
-            raise self._unwritten(error) from error
+            raise self._problem("write", error) from error
 
-    def _unwritten(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"cannot write the database {self.url}: {error}; no move is taken until it can be"
-        )
+    def _problem(self, what: str, error: Exception) -> StoreError:
+        """What is said of an error of the database, in one line that says what to do."""
+        said = str(getattr(error, "orig", None) or error).partition("\n")[0]
+        damaged = any(sign in said for sign in ("malformed", "not a database", "decode"))
+        hint = DAMAGED if damaged else next((HINTS[sign] for sign in HINTS if sign in said), "")
+        until = "no move is taken until it can be" if what == "write" else ""
+        told = "; ".join(part for part in (said, hint, until) if part)
+        kind = DamagedStore if damaged else StoreError
+        return kind(f"cannot {what} the database {self.url}: {told}")
 
 
 def _shown(url: str) -> str:

@@ -252,7 +252,7 @@ class NeMoGymDialect:
         async with session.lock:
             finished = session.episode.over
             await session.episode.resign()
-        view = session.episode.look()
+        view = await session.episode.look()
         verified = {**body, "reward": view.returns, "finished": finished, "info": _info(view)}
         return self._sessions.keep(request, session, Reply(verified))
 
@@ -270,11 +270,11 @@ async def _move(episode: SeatEpisode, asked: MoveTool) -> tuple[str, float]:
 
 
 async def _look(episode: SeatEpisode, _: NoArguments) -> tuple[str, float]:
-    return in_words(episode.look()), 0.0
+    return in_words(await episode.look()), 0.0
 
 
 async def _legal(episode: SeatEpisode, _: NoArguments) -> tuple[str, float]:
-    view = episode.look()
+    view = await episode.look()
     return "\n".join(view.legal_texts or [view.legal]) or "It is not your turn.", 0.0
 
 
