@@ -378,3 +378,10 @@ def test_episodes_that_ended_in_an_error_are_counted_apart() -> None:
         tally.add(record)
     assert (tally.episodes, tally.failed) == (3, 1)
     assert tally.cause == "OSError: the disk is gone"
+
+
+@pytest.mark.parametrize("command", ["tournament", "serve", "train", "rewards"])
+def test_commands_of_plugins_are_there(run: Run, command: str) -> None:
+    found = run(command, "--help")
+    assert (found.code, found.err) == (0, "")
+    assert f"palestra {command} " in found.out

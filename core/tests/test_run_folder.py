@@ -102,6 +102,26 @@ def test_another_run_is_not_continued(tmp_path: Path) -> None:
         palestra.play(C4, agents=["first", "first"], resume=True)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "says"),
+    [
+        ("env", "games/Hex-v0", "environment"),
+        ("agents", ("first", "first"), "agents"),
+        ("seed", 40, "seed"),
+        ("options", {"rows": 7}, "options"),
+    ],
+)
+def test_a_record_of_another_run_is_not_taken_for_ones_own(
+    field: str, value: object, says: str, tmp_path: Path
+) -> None:
+    _, made = run(tmp_path, 10_000)
+    records = [msgspec.structs.replace(made[0], **{field: value}), *made[1:]]
+    (tmp_path / FINISHED).unlink()
+    write_records(tmp_path / FINISHED, records)
+    with pytest.raises(InvalidOption, match=f"holds a run with other {says}: "):
+        run(tmp_path, 10_000, resume=True)
+
+
 def test_a_seat_whose_answer_is_there_is_not_asked_again() -> None:
     asked: list[int] = []
 

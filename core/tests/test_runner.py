@@ -193,6 +193,25 @@ def test_life_cycle_hooks_hear_everything_in_order() -> None:
     assert len(heard) == 2 + 3 * len(record.turns)
 
 
+def test_a_hook_that_wraps_the_others_runs_around_them() -> None:
+    heard = []
+
+    class Listener:
+        @hookimpl
+        def palestra_stepped(self, episode: Episode) -> None:
+            heard.append("stepped")
+
+    class Wrapper:
+        @hookimpl(wrapper=True)
+        def palestra_stepped(self, episode: Episode) -> Any:
+            heard.append("before")
+            yield
+            heard.append("after")
+
+    (record,) = palestra.play(TTT, agents=["first", "first"], hooks=[Listener(), Wrapper()])
+    assert heard == ["before", "stepped", "after"] * len(record.turns)
+
+
 def test_a_listener_with_a_catalogue_hook_is_refused() -> None:
     class Confused:
         @hookimpl
