@@ -8,6 +8,8 @@ call, a return. All tests run once on a copy of the repository that notes which 
 the programs that it starts, reaches which line. Then each fault is put into the copy, by itself,
 and the tests that reach it run until one fails: some of `make test`, all of it, and if none does
 the exhaustive ones. A fault that only the exhaustive tests catch is one that `make test` has lost.
+`pytest --collect-only -q >before.txt` lists what `make test` runs; `--chosen before.txt` then says
+in minutes what a change of `costs.tsv` or of `selection.py` loses.
 
 What was found is kept line by line in `faults.jsonl`; a run that was cut off goes on there.
 """
@@ -21,6 +23,7 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 from collections import defaultdict
@@ -207,23 +210,31 @@ class Copy:
                 shutil.copy2(ROOT / name, to, follow_symlinks=False)
         self.path = [*sorted(folder.glob("*/src")), *sorted(folder.glob("*/*/src")), folder]
 
-    def test(self, *arguments: str, log: str, **more: str) -> None:
-        """Run pytest in the copy; its output is in the log."""
+    def test(self, *arguments: str, log: str, limit: float | None = None, **more: str) -> bool:
+        """Run pytest in the copy, its output in the log; whether it ended in `limit` seconds."""
         env = (
             os.environ
             | {"PYTHONPATH": os.pathsep.join(map(str, self.path)), "OMP_NUM_THREADS": "1"}
             | more
         )
         command = [sys.executable, "-m", "pytest", "-n", "auto", "--dist", "worksteal", "-q"]
-        with (self.folder / log).open("w") as output:
-            subprocess.run(
+        with (
+            (self.folder / log).open("w") as output,
+            subprocess.Popen(
                 [*command, *arguments],
                 cwd=self.folder,
                 env=env,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                check=False,
-            )
+                start_new_session=True,
+            ) as running,
+        ):
+            try:
+                running.wait(limit)
+            except subprocess.TimeoutExpired:
+                os.killpg(running.pid, signal.SIGKILL)  # its workers too
+                return False
+        return True
 
     def put(self, path: str, changes: dict[int, str]) -> None:
         """Write a file with other lines in place of some."""
@@ -232,8 +243,11 @@ class Copy:
             lines[number - 1] = text
         (self.folder / path).write_text("\n".join(lines) + "\n", "utf-8")
 
-    def reached(self, faults: list[Fault], tests: list[str]) -> dict[int, list[str]]:
-        """The tests that reach each fault's line, by the fault's place in the list."""
+    def reached(self, faults: list[Fault], asked: Sequence[str]) -> dict[int, list[str]]:
+        """The tests that reach each fault's line, by the fault's place in the list.
+
+        asked: pytest's arguments, which say what tests there are.
+        """
         if not self.notes.exists():
             (self.folder / "palestra_probe.py").write_text(PROBE.format(file=str(self.notes)))
             changes: defaultdict[str, dict[int, str]] = defaultdict(dict)
@@ -244,7 +258,7 @@ class Copy:
             for path, lines in changes.items():
                 self.put(path, lines)
             # nothing is compiled, so that probes can stand in rules too
-            self.test("--all", *tests, log="reach.log", NUMBA_DISABLE_JIT="1")
+            self.test("--all", *asked, log="reach.log", NUMBA_DISABLE_JIT="1")
             self.notes.touch()
             for path in changes:
                 self.put(path, {})
@@ -260,8 +274,11 @@ class Copy:
         (self.folder / "chosen.txt").write_text("\n".join(tests), "utf-8")
         files = sorted({test.partition("::")[0] for test in tests})
         more = ["--all"] if everything else []
+        asked = ("-x", "--chosen", "chosen.txt", *more, *files)
+        limit = 300 + 3.0 * len(tests)  # a fault may make a loop endless
         try:
-            self.test(*("-x", "--chosen", "chosen.txt", *more, *files), log="try.log")
+            if not self.test(*asked, log="try.log", limit=limit):
+                return f"the tests do not end in {limit:.0f} s"
         finally:
             self.put(fault.path, {})
         told = (self.folder / "try.log").read_text("utf-8").splitlines()
@@ -275,16 +292,20 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20, help="faults of each of them")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--tests", action="append", default=[], help="only tests in here")
+    parser.add_argument("--chosen", type=Path, help="only tests that this file names, one a line")
     parser.add_argument("--work", type=Path, default=ROOT / ".faults", help="where copies are")
     given = parser.parse_args()
     areas = {Path(m).resolve().relative_to(ROOT).as_posix(): given.count for m in given.modules}
     faults = draw(areas or AREAS, given.seed)
-    drawn = repr((faults, given.tests)).encode()
+    chosen = given.chosen.read_text("utf-8") if given.chosen else ""
+    drawn = repr((faults, given.tests, *([chosen] if chosen else []))).encode()
     work = given.work / hashlib.sha256(drawn).hexdigest()[:12]  # notes of others name other lines
     work.mkdir(parents=True, exist_ok=True)
     copy, kept = Copy(work), work / "faults.jsonl"
     done = [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
-    reached = copy.reached(faults, given.tests)
+    (work / "chosen.txt").write_text(chosen, "utf-8")
+    asked = [*given.tests, *(["--chosen", "chosen.txt"] if chosen else [])]
+    reached = copy.reached(faults, asked)
     for number, fault in enumerate(faults):
         if any(one["fault"] == asdict(fault) for one in done):
             continue
