@@ -14,7 +14,7 @@ PACKAGES := core envs agents renderers $(wildcard plugins/*)
 EVERYTHING = $(INSTALL) --all-extras --group dev --group docs --group model \
 	$(foreach package,$(PACKAGES),--editable $(package) --requirements $(package)/pyproject.toml)
 
-.PHONY: play test again test-all exhaustive newest fast costs format docs fuzz release upgrade
+.PHONY: play test again test-all exhaustive newest oldest fast costs format docs fuzz release upgrade
 
 play: $(BIN)/uv
 	$(INSTALL) --group model --editable "core[numba]" --editable envs --editable "agents[local]" \
@@ -23,7 +23,7 @@ play: $(BIN)/uv
 
 # Hundreds of short Python processes are started, which would compile what they import anew if the
 # caller forbids bytecode; and threads of torch would wait for the cores that the tests share.
-TESTS := test again test-all exhaustive newest fast costs
+TESTS := test again test-all exhaustive newest oldest fast costs
 $(TESTS): export PYTHONDONTWRITEBYTECODE :=
 $(TESTS): export OMP_NUM_THREADS ?= 1
 test-all newest: export PALESTRA_COMPILE_AFTER ?= 0
@@ -70,6 +70,12 @@ newest: $(BIN)/uv
 	@$(PREPARE) --upgrade && wait $$browser
 	$(BIN)/mypy
 	$(PYTEST) --all -W error -W 'ignore:`torch.jit:DeprecationWarning'
+
+# the tests with the oldest releases that our packages and their tests say they work with
+oldest: CONSTRAINTS :=
+oldest: $(BIN)/uv
+	@$(PREPARE) --resolution lowest-direct && wait $$browser
+	$(PYTEST)
 
 # renew the versions in constraints/, which `make play`, `make test` and `make docs` install
 upgrade: $(BIN)/uv

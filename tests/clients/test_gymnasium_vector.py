@@ -14,7 +14,8 @@ import palestra
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
-from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics, RecordVideo
+from gymnasium.wrappers import vector as wrappers
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 TICTACTOE = "palestra:games/TicTacToe-v0"
 FORAGING = "palestra:grid/Foraging-v0"
@@ -225,9 +226,10 @@ def test_what_was_returned_is_not_written_again() -> None:
     assert np.array_equal(infos["action_mask"], mask)
 
 
+@pytest.mark.skipif(not hasattr(wrappers, "RecordVideo"), reason="new in Gymnasium 1.2")
 def test_episodes_are_filmed(tmp_path: Any) -> None:
     env = batch("next_step", num_envs=2, render_mode="rgb_array")
-    film = RecordVideo(
+    film = wrappers.RecordVideo(
         env, str(tmp_path / "films"), step_trigger=lambda step: step == 0, video_length=4
     )
     _, infos = film.reset(seed=0)

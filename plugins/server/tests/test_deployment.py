@@ -104,7 +104,7 @@ def test_the_server_of_compose_is_reached_through_its_proxy_alone():
 
 def test_the_server_of_compose_answers_to_its_name_and_stops_in_time(paths):
     server, options = compose()["services"]["server"], served()
-    assert (options["host"], options["name"]) == ("0.0.0.0", ["play.example.org"])
+    assert (options["host"], *options["name"]) == ("0.0.0.0", "play.example.org")
     assert (options["workers"], options["log_json"]) == (2, True)
     limits = [msgspec.convert(read_options(one["limit"]), Limits) for one in both_served()]
     assert [one.per_address for one in limits] == [100, 100]
@@ -115,7 +115,7 @@ def test_the_server_of_compose_answers_to_its_name_and_stops_in_time(paths):
 
 def test_the_pods_find_each_other_and_are_asked_what_the_server_answers(paths):
     compiled, options = commands_of_pod()
-    assert compiled["ids"] == ["games/ConnectFour-v0", "games/TicTacToe-v0"]
+    assert list(compiled["ids"]) == ["games/ConnectFour-v0", "games/TicTacToe-v0"]
     assert options["inside"] == "172.20.1.7"
     (proxies,) = options["proxy"]
     assert ipaddress.ip_address("172.20.1.7") in ipaddress.ip_network(proxies)
@@ -147,7 +147,7 @@ def test_the_objects_of_kubernetes_name_each_other():
     service = path["backend"]["service"]
     assert service["name"] == found["Service"]["metadata"]["name"]
     assert service["port"]["name"] in [port["name"] for port in found["Service"]["spec"]["ports"]]
-    assert commands_of_pod()[1]["name"] == [rule["host"]]
+    assert list(commands_of_pod()[1]["name"]) == [rule["host"]]
     page = (FOLDER.parent / "docs" / "deploying.md").read_text("utf-8")
     for one in pod()["env"]:
         if secret := one.get("valueFrom", {}).get("secretKeyRef"):

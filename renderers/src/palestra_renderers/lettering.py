@@ -57,7 +57,7 @@ def _measured(face: Face) -> Any:
     from PIL import ImageFont
 
     # letters are measured one by one: the bundled files have no pairs that stand closer
-    return ImageFont.truetype(font_file(face), UNITS, layout_engine=ImageFont.Layout.BASIC)
+    return ImageFont.truetype(str(font_file(face)), UNITS, layout_engine=ImageFont.Layout.BASIC)
 
 
 def height_for(text: str, room: float, most: float) -> float:
