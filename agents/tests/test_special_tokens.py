@@ -176,3 +176,17 @@ def test_speech_of_one_seat_opens_no_turn_in_the_prompt_of_another(quoting: str)
         harmless = [Message(m.role, "hello") for m in request.messages]
         same = structure(tokens, request.messages, special=request.special)
         assert (same == structure(tokens, tuple(harmless))) == (quoting == "escaped")
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_tokenizer_that_begins_every_text_adds_nothing_to_a_prompt(raw: bool) -> None:
+    """Templates write the token of the beginning themselves; a second one changes what is read."""
+    fast = tokenizer()
+    begin = STRANGE[0]
+    fast.backend_tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+        single=f"{begin} $A", special_tokens=[(begin, fast.convert_tokens_to_ids(begin))]
+    )
+    assert fast("hi")["input_ids"][0] == fast.convert_tokens_to_ids(begin)
+    messages = (Message("system", "Rules."), Message("user", "Your move?"))
+    read = read_prompt(fast, Request(messages, raw=raw), "a model")
+    assert fast.convert_ids_to_tokens(read).count(begin) == (0 if raw else 1)
