@@ -336,9 +336,47 @@ def test_a_client_of_the_loop_serves_several_runs():
     assert not any(loop.is_closed() for loop in loops)
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_who_stops_the_loop_is_answered_for_all_the_same(asynchronous):
+    async def stops(turn):
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(0.001)
+        return first(turn)
+
+    for agent in (stops, first_later):
+        records = palestra.play(
+            TICTACTOE, agents=[agent, "first"], episodes=3, asynchronous=asynchronous
+        )
+        assert [record.outcome.results for record in records] == [("win", "loss")] * 3
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_coroutine_may_play_games_of_coroutines(asynchronous):
+    """A look ahead by play itself, two games deep; each loop is used again."""
+    depths = []
+
+    def looks(depth):
+        async def act(turn):
+            depths.append(depth)
+            if depth and turn.steps_played < 2:
+                (record,) = palestra.play(TICTACTOE, agents=[looks(depth - 1), "first"])
+                return record.turns[0].action
+            return await first_later(turn)
+
+        return act
+
+    before = len(awaiting._threads)
+    records = palestra.play(
+        TICTACTOE, agents=[looks(2), "first"], episodes=2, asynchronous=asynchronous
+    )
+    assert [record.outcome.results for record in records] == [("win", "loss")] * 2
+    assert {depth: depths.count(depth) for depth in (2, 1, 0)} == {2: 8, 1: 8, 0: 8}
+    assert len(awaiting._threads) == max(before, 3)
+
+
 def test_the_loop_is_closed_at_exit():
     awaiting.await_all([asyncio.sleep(0)])
-    thread = awaiting._current
+    (thread, *_) = awaiting._threads
     awaiting._close()
     awaiting._forget()
     assert thread._loop.is_closed()
