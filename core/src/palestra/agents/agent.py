@@ -395,6 +395,8 @@ class Agent(ABC):
 class _Coroutines:
     """Awaits coroutines that come with their time limits, each in a thread."""
 
+    together = False  # with a concurrency of 1 too
+
     def __init__(self, concurrency: int) -> None:
         self.concurrency = concurrency
 
