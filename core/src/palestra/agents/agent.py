@@ -277,6 +277,8 @@ class Decision(msgspec.Struct, gc=False):
         replies before it, in order.
     facts: intermediate results for the record only, such as `value`, `candidates` and `confidence`;
         `palestra.records.facts` lists the names in use.
+    unread: why the text states no move, where the agent knows (its model called two tools): it is
+        refused for this reason, and the game does not read it.
     """
 
     action: Any = None
@@ -289,6 +291,7 @@ class Decision(msgspec.Struct, gc=False):
     tokens: Tokens | None = None
     earlier: tuple[Tokens, ...] = ()
     facts: Mapping[str, Any] = {}
+    unread: str = ""
 
 
 class PartialDecisions(PalestraError):
@@ -331,8 +334,8 @@ def decision_problem(decision: Any) -> str:
     said: Any = decision
     if said.text is not None and not isinstance(said.text, str):
         return f"Decision.text is a str or None, not {show(said.text)}"
-    if not isinstance(said.thought, str) or not isinstance(said.model, str):
-        return "Decision.thought and Decision.model are str"
+    if not all(isinstance(text, str) for text in (said.thought, said.model, said.unread)):
+        return "Decision.thought, Decision.model and Decision.unread are str"
     logprob = said.logprob
     if logprob is not None and not (isinstance(logprob, float | int) and isfinite(logprob)):
         return f"Decision.logprob is a finite number or None, not {show(logprob)}"

@@ -201,7 +201,7 @@ class Process:
             window = Window(self, self.games[game], number, life)
             window.known = known
             windows.append(window)
-            turns.append(SeenTurn(window, *fields, life, seconds))  # type: ignore[arg-type]
+            turns.append(SeenTurn(window, *fields, life, seconds))  # type: ignore[arg-type,call-arg]
         try:
             answers = answers_of(self.agent, turns)
         except LateAnswer as error:

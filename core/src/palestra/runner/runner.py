@@ -400,6 +400,9 @@ class Runner:
         refused = running.refused.get(seat)
         note = TurnNote(decision, refused or (), "retried" if refused else "ok")
         try:
+            if decision.unread:
+                legal = episode.legal_text(seat)
+                raise InvalidAction(decision.text or "", legal, why=decision.unread)
             if decision.text is not None and decision.action is None:
                 action = episode.parse(seat, decision.text)
                 running.since[seat] = episode.cursor(seat)
