@@ -24,10 +24,17 @@ from palestra.agents.budget import MOST, Account, Usage
 from palestra.agents.models import Tokens
 from palestra.endings import ending_text
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidOption, OutOfTurn, PalestraError, show
+from palestra.kernel.errors import (
+    InvalidAction,
+    InvalidOption,
+    OutOfTurn,
+    PalestraError,
+    show,
+)
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
+from palestra.phrasing.wording import HIDDEN, shows_moves
 from palestra.plain import PLAIN, plain_data
 from palestra.scene import Scene
 
@@ -351,6 +358,16 @@ def decision_problem(decision: Any) -> str:
         if data and not _is_data(data):
             return f"Decision.{name} is a mapping that JSON can hold, not {show(data)}"
     return ""
+
+
+def decided_action(episode: Episode, seat: int, decision: Decision) -> Any:
+    """The legal action that a decision gives or states; raises `InvalidAction` if it does not."""
+    if decision.unread:
+        legal = episode.legal_text(seat) if shows_moves(episode.game, seat) else HIDDEN
+        raise InvalidAction(decision.text or "", legal, why=decision.unread)
+    if decision.action is None and decision.text is not None:
+        return episode.parse(seat, decision.text)
+    return episode.check(seat, decision.action)
 
 
 def _is_data(mapping: Any) -> bool:
