@@ -47,7 +47,11 @@ def test_rules_stand_in_the_first_question_and_reasons_in_repeated_ones() -> Non
     assert [question.count("You play tic-tac-toe") for question in questions] == [1, 0, 0, 0, 0]
     assert questions[0].endswith("player_0, you may play: 1, 2, 3, 4, 5, 6, 7, 8, 9")
     assert questions[1].startswith("That was refused: cannot play 'x'")
-    assert questions[2] == "That was refused: out of steps\nAnswer with your move only."
+    assert questions[2].startswith("That was refused: cannot play '': out of steps; legal: 1, 2, 3")
+    assert [attempt.error for attempt in record.turns[0].refused] == [
+        question.removeprefix("That was refused: ").removesuffix("\nAnswer with your move only.")
+        for question in questions[1:3]
+    ]
     assert questions[3].endswith("player_0, you may play: 2, 3, 4, 5, 6, 7, 8")
 
 

@@ -485,6 +485,82 @@ def test_an_answer_that_is_not_one_legal_call_is_refused_and_asked_again(
     assert told["role"] == ("tool" if called and history == "conversation" else "user")
 
 
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (calling(GOOD, GOOD), "an answer calls one tool, not 2"),
+        (calling(("fly", {"move": "bet"})), "there is no tool 'fly'; there are: play"),
+        (
+            calling(("play", '{"move": "be')) | {"finish": "length"},
+            "the arguments of play must be a JSON object with each name once, not "
+            '\'{"move": "be\'; the reply was cut off at max_tokens',
+        ),
+        (completion("") | {"finish": "length"}, "the reply was cut off at max_tokens"),
+        (
+            completion("") | {"finish": "content_filter"},
+            "a filter of the server withheld the reply",
+        ),
+    ],
+)
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_the_record_says_why_an_answer_was_refused(
+    server: Server, answer: dict[str, Any], says: str, asynchronous: bool
+) -> None:
+    answer = json.loads(json.dumps(answer))
+    answer["choices"][0]["finish_reason"] = answer.pop("finish", "tool_calls")
+    server.script = [(200, answer)]
+    (record,) = palestra.play(
+        "games/KuhnPoker-v0",
+        agents=[f"llm:openai:small@{server.url},mode=tools", "first"],
+        invalid="retry:1",
+        asynchronous=asynchronous,
+    )
+    assert record.outcome is not None
+    assert record.outcome.reason.endswith(f"forfeits: illegal move: {says}")
+    refused = next(turn for turn in record.turns if turn.seat == 0).refused
+    assert [says in attempt.error for attempt in refused] == [True, True]
+    told = server.asked[1]["messages"][-1]["content"]
+    assert told.startswith(f"That was refused: {refused[0].error}\n")
+
+
+def test_what_a_server_says_in_other_fields_is_read(server: Server, opened: Any) -> None:
+    def said(**message: Any) -> Reply:
+        answer = completion("")
+        answer["choices"][0]["message"] = {"role": "assistant", **message}
+        server.script = [(200, answer)]
+        return opened().chat([HELLO])[0]
+
+    assert said(content=None, refusal="I cannot help with that.").text == "I cannot help with that."
+    parts = [{"type": "thinking", "thinking": []}, {"type": "text", "text": "p"}, {"text": "ass"}]
+    assert said(content=parts).text == "pass"
+    assert said(content="pass", reasoning="They fold.").thought == "They fold."
+
+
+@pytest.mark.parametrize("arguments", ["", " ", None, "{}", {}])
+def test_a_call_without_arguments_may_leave_them_empty(server: Server, arguments: Any) -> None:
+    answer = calling(("Walk", {}))
+    answer["choices"][0]["message"]["tool_calls"][0]["function"]["arguments"] = arguments
+    several = calling(("Walk", {}), ("Walk", {}))
+    for call in several["choices"][0]["message"]["tool_calls"]:
+        call["function"]["arguments"] = arguments
+    server.script = [(200, several), (200, answer)]
+    agent = f"llm:openai:small@{server.url},mode=tools"
+    (record,) = palestra.play("text/Negotiation-v0", agents=[agent, "negotiator"])
+    own = [turn for turn in record.turns if turn.seat == 0]
+    assert [turn.text for turn in own] == ["Walk()"]
+    assert len(own[0].refused) == 1
+    check_as_openai(server.asked[-1])
+
+
+@pytest.mark.parametrize("body", [b'data: {"choices": []}', {"error": {"message": "overloaded"}}])
+def test_an_answer_of_another_form_is_shown(server: Server, opened: Any, body: Any) -> None:
+    server.script = [(200, body)]
+    with pytest.raises(
+        ModelError, match=r"not a chat completion: .*; it begins with .*(data|over)"
+    ):
+        opened().chat([HELLO])
+
+
 def test_a_move_in_plain_text_is_read_as_text(server: Server) -> None:
     server.script = [(200, completion("I bet they fold.\nMove: pass"))]
     agent = f"llm:openai:small@{server.url},mode=tools"

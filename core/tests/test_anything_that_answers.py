@@ -208,22 +208,19 @@ def test_what_would_end_the_loop_ends_one_game(stop):
     assert palestra.play(TICTACTOE, agents=[first_later, "random"])[0].outcome
 
 
-def waits(seconds):
-    async def act(turn):
-        await asyncio.sleep(seconds)
+def test_waiting_games_are_awaited_together():
+    games, came, met = 12, 0, asyncio.Event()
+
+    async def meets(turn):
+        nonlocal came
+        came += 1
+        if came == games:
+            met.set()
+        await met.wait()
         return first(turn)
 
-    return act
-
-
-def test_waiting_games_are_awaited_together():
-    def took(episodes):
-        started = time.perf_counter()
-        palestra.play(TICTACTOE, agents=[waits(0.05), "first"], episodes=episodes)
-        return time.perf_counter() - started
-
-    took(1)
-    assert took(32) < 2.5 * took(1)
+    records = palestra.play(TICTACTOE, agents=[meets, "first"], episodes=games, move_seconds=60)
+    assert [record.outcome.results[0] for record in records] == ["win"] * games
 
 
 def test_no_more_are_awaited_than_the_limit():
@@ -277,15 +274,18 @@ def test_a_coroutines_own_timeout_is_its_failure():
 
 
 def test_a_coroutine_that_blocks_the_loop_costs_its_game_alone():
+    release, woken = threading.Event(), []
+
     async def blocks(turn):
-        time.sleep(2)
+        woken.append(release.wait(60))
         return first(turn)
 
     (record,) = palestra.play(TICTACTOE, agents=[blocks, "first"], move_seconds=0.2)
     assert record.outcome.results[0] == "forfeit"
-    started = time.perf_counter()
-    palestra.play(TICTACTOE, agents=[first_later, "first"])
-    assert time.perf_counter() - started < 1
+    (record,) = palestra.play(TICTACTOE, agents=[first_later, "first"])
+    assert record.outcome.results[0] == "win"
+    assert woken == []  # it blocks still
+    release.set()
 
 
 def test_an_interruption_cancels_everything(monkeypatch):
@@ -336,9 +336,47 @@ def test_a_client_of_the_loop_serves_several_runs():
     assert not any(loop.is_closed() for loop in loops)
 
 
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_who_stops_the_loop_is_answered_for_all_the_same(asynchronous):
+    async def stops(turn):
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(0.001)
+        return first(turn)
+
+    for agent in (stops, first_later):
+        records = palestra.play(
+            TICTACTOE, agents=[agent, "first"], episodes=3, asynchronous=asynchronous
+        )
+        assert [record.outcome.results for record in records] == [("win", "loss")] * 3
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_coroutine_may_play_games_of_coroutines(asynchronous):
+    """A look ahead by play itself, two games deep; each loop is used again."""
+    depths = []
+
+    def looks(depth):
+        async def act(turn):
+            depths.append(depth)
+            if depth and turn.steps_played < 2:
+                (record,) = palestra.play(TICTACTOE, agents=[looks(depth - 1), "first"])
+                return record.turns[0].action
+            return await first_later(turn)
+
+        return act
+
+    before = len(awaiting._threads)
+    records = palestra.play(
+        TICTACTOE, agents=[looks(2), "first"], episodes=2, asynchronous=asynchronous
+    )
+    assert [record.outcome.results for record in records] == [("win", "loss")] * 2
+    assert {depth: depths.count(depth) for depth in (2, 1, 0)} == {2: 8, 1: 8, 0: 8}
+    assert len(awaiting._threads) == max(before, 3)
+
+
 def test_the_loop_is_closed_at_exit():
     awaiting.await_all([asyncio.sleep(0)])
-    thread = awaiting._current
+    (thread, *_) = awaiting._threads
     awaiting._close()
     awaiting._forget()
     assert thread._loop.is_closed()

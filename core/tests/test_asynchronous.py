@@ -250,6 +250,68 @@ def test_a_late_seat_forfeits_and_the_other_games_go_on() -> None:
         assert not record.error
 
 
+@pytest.mark.parametrize("concurrency", [1, 3])
+def test_a_coroutine_that_waits_for_its_place_spends_no_time(concurrency: int) -> None:
+    now = most = 0
+
+    async def counts(turn: Turn) -> int:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        await asyncio.sleep(0.04)
+        now -= 1
+        return turn.legal_actions[0]
+
+    records = palestra.play(
+        "games/TicTacToe-v0",
+        agents=[palestra.FunctionAgent(counts, concurrency=concurrency), "first"],
+        episodes=16,
+        move_seconds=0.4,
+        asynchronous=True,
+    )
+    assert most == concurrency
+    assert [record.outcome and record.outcome.results for record in records] == [
+        ("win", "loss")
+    ] * 16
+    took = [turn.usage.seconds for r in records for turn in r.turns if turn.seat == 0]
+    assert min(took) >= 0.039
+    assert sorted(took)[len(took) // 2] < 0.1
+
+
+def test_a_reply_that_waits_for_a_connection_spends_no_time() -> None:
+    """Of a turn that asks twice, each question waits by itself."""
+
+    class Slow(Clerk):
+        def reply(self, request: Request) -> Reply:
+            threading.Event().wait(0.03)
+            return Reply("1")
+
+    clerk = Slow(2)
+
+    class Twice(Agent):
+        name = "twice"
+
+        def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:
+            return list(deliberate_together([self.deliberate(turn) for turn in turns]))
+
+        def deliberate(self, turn: Turn) -> Any:
+            for _ in range(2):
+                yield [Question(clerk, Request(()))]
+            return Decision(turn.legal_actions[0])
+
+    records = palestra.play(
+        "games/TicTacToe-v0",
+        agents=[Twice(), "first"],
+        episodes=12,
+        move_seconds=0.6,
+        asynchronous=True,
+    )
+    assert {r.outcome.results for r in records if r.outcome} == {("win", "loss")}
+    took = [turn.usage.seconds for r in records for turn in r.turns if turn.seat == 0]
+    assert min(took) >= 0.059
+    assert sum(took) / len(took) < 0.15  # 12 games wait for two places
+
+
 def test_a_budget_counts_all_that_is_under_way() -> None:
     clerk = Clerk()
     agent = make_agent("react", model=clerk)

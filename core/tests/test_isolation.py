@@ -23,7 +23,7 @@ from palestra.isolation.system import unwalled_system
 pytestmark = pytest.mark.skipif(bool(unwalled_system()), reason=unwalled_system() or "walled")
 
 HOSTILE = '''
-import ctypes, os, resource, signal, socket, subprocess, sys, threading, time
+import asyncio, ctypes, json, os, resource, signal, socket, subprocess, sys, threading, time
 import palestra
 from palestra import Agent, Decision
 
@@ -89,6 +89,21 @@ def wrong(turn):
 
 def raises(turn):
     raise ValueError("I cannot")
+
+
+def raises_in_a_library(turn):
+    return json.loads("{")
+
+
+async def hangs_in_one_game(turn):
+    """Tells what it is told of its time, and how often it has been asked."""
+    asked.append(turn)
+    if len(asked) == 3:
+        await asyncio.sleep(600)
+    return Decision(turn.legal_actions[0], facts={"time": turn.move_seconds, "asked": len(asked)})
+
+
+asked = []
 
 
 def report(turn):
@@ -484,6 +499,38 @@ def test_what_it_looks_at_is_what_a_turn_shows(agents: ModuleType) -> None:
     (decision,) = agent.act([turn])
     agent.close()
     assert decision.facts == agents.looker()(turn).facts
+
+
+def test_one_late_coroutine_loses_alone_and_nothing_is_asked_twice(hostile: Path) -> None:
+    records = palestra.play(
+        "games/TicTacToe-v0",
+        agents=[f"{hostile}:hangs_in_one_game", "first"],
+        episodes=4,
+        move_seconds=1.5,
+    )
+    found = [record.outcome.results for record in records if record.outcome]
+    assert found == [("win", "loss"), ("win", "loss"), ("forfeit", "win"), ("win", "loss")]
+    turns = [turn for record in records for turn in record.turns if turn.seat == 0 and turn.facts]
+    assert len(turns) == 3 * 4
+    assert {turn.facts["time"] for turn in turns} == {1.5}
+    assert max(turn.facts["asked"] for turn in turns) == 3 * 4 + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("wrong", r"agent '\S+:wrong' returned {'move': 1} .*, or a palestra.Decision"),
+        ("raises", r"ValueError: 'I cannot' \(agents.py, line {}\)"),
+        ("raises_in_a_library", r"JSONDecodeError: .* \(agents.py, line {}\)"),
+    ],
+)
+def test_what_an_agent_did_wrong_is_said_whole_and_where(
+    hostile: Path, name: str, said: str
+) -> None:
+    lines = hostile.read_text().splitlines()
+    line = lines.index(f"def {name}(turn):") + 2
+    with pytest.raises(IsolatedAgentFailed, match=f"^{said.replace('{}', str(line))}$"):
+        palestra.play("games/TicTacToe-v0", agents=[f"{hostile}:{name}", "first"])
 
 
 def test_bad_agents_are_named(tmp_path: Path) -> None:

@@ -163,6 +163,49 @@ def test_moves_that_are_not_shown_are_not_in_the_schema() -> None:
             assert offer.action("play", offer.call(action).arguments) == action
 
 
+@pytest.mark.parametrize("shown", [True, False])
+@pytest.mark.parametrize("name", ["games/KuhnPoker-v0", "text/Negotiation-v0"])
+def test_what_an_agent_says_of_its_answer_is_the_reason_in_every_view(
+    name: str, shown: bool
+) -> None:
+    """Refused with its reason, which tells no moves that the question does not."""
+
+    def calls_two(turn: palestra.Turn) -> palestra.Decision:
+        heard.append(turn.error)
+        return palestra.Decision(text=turn.action_text(turn.sample(Rng.seeded(1))), unread="two")
+
+    heard: list[str] = []
+    options: dict[str, str] = {} if shown else {"wording": "legal-hidden"}
+    agents = [calls_two, palestra.make_agent("random")]
+    (record,) = palestra.play(name, agents=agents, invalid="retry:1", **options)
+    assert record.outcome is not None
+    assert record.outcome.reason.endswith("illegal move: two")
+    env = palestra.make(name, opponents=calls_two, seat=1, invalid="retry:1", **options)
+    _, info = env.reset(seed=1)
+    assert str(info).count("illegal move: two") == 1
+    assert len(heard) == 4
+    assert heard[1].partition("': ")[2].startswith("two; legal: ")
+    for error in heard[1::2]:
+        assert error.endswith("two; legal: not listed") != shown
+
+
+def test_the_answer_of_an_opponent_is_read_as_in_a_run() -> None:
+    """An action counts before a text beside it, and an empty text states no move."""
+
+    def both(turn: palestra.Turn) -> palestra.Decision:
+        return palestra.Decision(turn.legal_actions[-1], text=turn.legal_texts[0])
+
+    (record,) = palestra.play("games/TicTacToe-v0", agents=[both, "first"])
+    env = palestra.make("games/TicTacToe-v0", opponents=both, seat=1)
+    env.reset(seed=0)
+    assert record.turns[0].action == 8
+    assert not env.action_masks()[8]
+    env = palestra.make("games/TicTacToe-v0", opponents=lambda turn: palestra.Decision(text=""))
+    env.reset(seed=0)
+    *_, info = env.step(0)
+    assert "no legal move is stated" in info["reason"]
+
+
 def test_disguised_moves_are_offered_in_their_disguise() -> None:
     turn = next(turns("games/KuhnPoker-v0", disguise=7))
     (tool,) = MoveTools(turn).tools

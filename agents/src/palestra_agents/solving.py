@@ -32,7 +32,7 @@ def solve_command(
     rules = game(env, **read_options(option or []))
     if rules.payoffs != "zero-sum" or rules.num_players != 2:
         raise InvalidOption(f"{env} cannot be solved: CFR+ is for two-player zero-sum games")
-    solver, console = Solver(rules), Console()
+    solver, console = Solver(rules), Console(emoji=False)
     report = Table("iterations", "value to player_0", "exploitability", "seconds")
     started, policy = perf_counter(), solver.average()
     with Progress(console=console, transient=True) as bar:

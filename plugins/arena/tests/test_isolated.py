@@ -127,3 +127,26 @@ def test_the_seed_of_an_isolated_tournament_is_secret(tmp_path: Path) -> None:
             seeds.append(settings.seed)
     assert seeds[0] != seeds[1]
     assert min(seeds) > 1 << 40
+
+
+def test_a_name_is_printed_as_it_is_and_a_file_is_never_played_here(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`:ok:` and `:fire:` in a name are no emojis."""
+    monkeypatch.chdir(tmp_path)
+    fails = 'def {}(turn, depth=1):\n    raise LookupError("no book")\n'
+    Path("mine.py").write_text("".join(map(fails.format, ("ok", "fire"))))
+    agents = "./mine.py:ok,./mine.py:fire:depth=2,first"
+    arguments = ["tournament", "games/TicTacToe-v0", "--agents", agents, "--games", "2"]
+    arguments += ["--workers", "0", "--store", "t.db"]
+    with pytest.raises(SystemExit) as ended:
+        main([*arguments, "--no-isolate"])
+    assert ended.value.code == 2
+    assert "a tournament plays ./mine.py:ok in a process of its own" in capsys.readouterr().err
+    assert not Path("t.db").exists()
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert not ended.value.code
+    said = capsys.readouterr().out
+    assert "./mine.py:ok: player_0 forfeits" in said or "- ./mine.py:ok: player_" in said
+    assert "./mine.py:fire:depth=2" in said

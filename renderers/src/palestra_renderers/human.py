@@ -77,7 +77,7 @@ class Terminal:
     """A person who reads and types in a terminal."""
 
     def __init__(self, console: Console | None = None, ask: Ask = input) -> None:
-        self._console = console or Console(highlight=False)
+        self._console = console or Console(emoji=False, highlight=False)
         self._ask = ask
         self._follower = Follower()
         self._events_shown: dict[tuple[int, ...], int] = {}  # by episode, seat and person

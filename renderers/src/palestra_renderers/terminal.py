@@ -37,7 +37,7 @@ class TerminalRenderer:
 
     def __init__(self, console: Console | None = None) -> None:
         self.names: tuple[str, ...] = ()
-        self._console = console or Console()
+        self._console = console or Console(emoji=False)
         self._live: Live | None = None
         self._events: list[str] = []
         self._position = 0

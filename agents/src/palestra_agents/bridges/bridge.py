@@ -38,12 +38,10 @@ ACCEPTED = (
 class Conversation:
     """What is kept of one seat's episode between its turns.
 
-    history: what the framework needs to continue, None before the first answer. unread: why the
-    last answer was no move, where the framework knows better than the game.
+    history: what the framework needs to continue, None before the first answer.
     """
 
     history: Any = None
-    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,7 @@ class Bridge(ABC):
         if offer is not None and answer.calls:
             text, unread = offer.read(answer.calls)
             facts["calls"] = called(answer.calls)
-        conversation.history, conversation.unread = answer.history, unread
+        conversation.history = answer.history
         return Decision(
             text=text,
             usage=answer.usage,
@@ -122,6 +120,7 @@ class Bridge(ABC):
             model=answer.model,
             sampling={"mode": "tools" if self._tools else "free"},
             facts=facts,
+            unread=unread,
         )
 
     def forget(self, episode_key: int) -> None:
@@ -131,7 +130,7 @@ class Bridge(ABC):
     def _question(self, turn: Turn, conversation: Conversation) -> str:
         form = answer_form(turn.game, turn.seat)
         form = form_of_calls(form) if self._tools else form
-        refused = f"That was refused: {conversation.unread or turn.error}" if turn.error else ""
+        refused = f"That was refused: {turn.error}" if turn.error else ""
         if conversation.history is None:
             parts = [turn.game.rules_for(turn.seat), form, refused, turn.text]
         elif refused:

@@ -30,7 +30,6 @@ from palestra.agents.models import (
     Reply,
     Request,
     Score,
-    ToolCall,
 )
 from palestra.kernel.rng import check_seed
 from palestra.llm.conversation import STYLES, Conversation, Example, confidence
@@ -48,6 +47,10 @@ SERVED = (
     "; serve the model and play it as openai:NAME@URL (vllm serve NAME --enable-auto-tool-choice "
     "--tool-call-parser …)"
 )
+UNFINISHED = {  # what a server says of a reply that did not end by itself
+    "length": "the reply was cut off at max_tokens",
+    "content_filter": "a filter of the server withheld the reply",
+}
 CALL_ROOM = 64  # tokens of a call beside its move: names, braces and quotation marks
 SEEDS = 1 << 31
 STREAM = 8  # random stream, separate from other agents of the same seed
@@ -145,7 +148,6 @@ class LLMAgent(Agent):
         self._price = price if price.costs else None
         self._talks: dict[int, dict[int, Conversation]] = {}  # by episode, then by seat
         self._examples: dict[str, list[Example]] = {}
-        self._unread: dict[tuple[int, int], str] = {}  # why calls were no move, by episode and seat
         self.dropped = 0
         self._warned = False
         self._require(mode == "choice", ("choices", "pattern"), "mode=choice")
@@ -195,8 +197,7 @@ class LLMAgent(Agent):
     def _ask(self, turn: Turn) -> OpenRequest:
         talk = self._talk(turn)
         offer = MoveTools(turn) if self._mode == "tools" else None
-        why = self._unread.pop((turn.episode_key, turn.seat), "") or turn.error
-        refused = f"That was refused: {why}\n" if turn.error else ""
+        refused = f"That was refused: {turn.error}\n" if turn.error else ""
         if self._history == "conversation":
             talk.ask(f"{refused}{self._form(turn)}" if refused else turn.text)
         else:
@@ -267,6 +268,7 @@ class LLMAgent(Agent):
     def _decide(self, item: OpenRequest, reply: Reply) -> Decision:
         text, thought, logprob = reply.text.strip(), reply.thought, reply.logprob
         facts: dict[str, Any] = {**confidence(reply)}
+        unread = ""
         if item.request.score:
             best = int(np.argmax([score.mean for score in reply.scores]))
             text, logprob = item.request.score[best].strip(), reply.scores[best].logprob
@@ -276,10 +278,12 @@ class LLMAgent(Agent):
         if item.offer is not None and reply.calls:
             item.talk.answer(text, calls=returnable(reply.calls, len(item.talk.messages)))
             thought = "\n".join(filter(None, (thought, text)))
-            text = self._read_calls(item, item.offer, reply.calls)
+            text, unread = item.offer.read(reply.calls)
             facts["calls"] = called(reply.calls)
         else:
             item.talk.answer(text, reply.tokens)
+        if reply.finish in UNFINISHED and (unread or not text):
+            unread = "; ".join(filter(None, (unread, UNFINISHED[reply.finish])))
         usage = reply.usage
         if self._price is not None:
             usage = msgspec.structs.replace(usage, cost=self._price.of(usage))
@@ -298,14 +302,8 @@ class LLMAgent(Agent):
             ),
             tokens=reply.tokens,
             facts=facts | item.talk.full_tokens(reply.usage.tokens_in),
+            unread=unread,
         )
-
-    def _read_calls(self, item: OpenRequest, offer: MoveTools, calls: Sequence[ToolCall]) -> str:
-        """The text of a reply's calls; why they are no move is kept for the next question."""
-        text, why = offer.read(calls)
-        if why:
-            self._unread[item.turn.episode_key, item.turn.seat] = why
-        return text
 
     def _was_held(self, item: OpenRequest, reply: Reply) -> bool:
         """Whether a reply under mode=choice is an allowed one; warns once if not."""
@@ -334,7 +332,6 @@ class LLMAgent(Agent):
 
     def forget(self, episode_key: int) -> None:
         self._talks.pop(episode_key, None)
-        self._unread = {key: why for key, why in self._unread.items() if key[0] != episode_key}
 
     def close(self) -> None:
         self._talks.clear()

@@ -126,10 +126,12 @@ class OpenAIModel(Model):
 
     async def _ask(self, request: Request) -> Reply | ModelError:
         """The reply to one request, or the error, which does not affect other requests."""
+        answer = b""
         try:
             async with self._slots:
                 await asyncio.sleep(self._pace.pause())
-                return self._reply(request, await self._answer(self._body(request)))
+                answer = await self._answer(self._body(request))
+                return self._reply(request, answer)
         except openai.BadRequestError as error:
             if _too_long(str(error)):
                 return Reply("", overflow=True, model=self.name)
@@ -140,6 +142,7 @@ class OpenAIModel(Model):
             return error
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             said = f"answered something that is not a chat completion: {error}"
+            said += f"; it begins with {show(answer[:200].decode('utf-8', 'replace'), 200)}"
             return ModelError(f"{self.name} {said}")
 
     def _problem(self, error: Exception) -> str:
@@ -218,7 +221,8 @@ class OpenAIModel(Model):
     def _reply(self, request: Request, answer: bytes) -> Reply:
         read = _completions.decode(answer)
         choice = read.choices[0]
-        text = choice.message.content or ""
+        message = choice.message
+        text = _text(message.content) or message.refusal or ""
         if self._structured == "schema" and request.choices:
             text = _move_in(text)
         said = choice.logprobs.content if choice.logprobs else None
@@ -236,8 +240,9 @@ class OpenAIModel(Model):
             logprob=sum(chances) if chances else None,
             tokens=tokens if request.tokens else None,
             model=read.model or "",
-            thought=choice.message.reasoning_content or "",
-            calls=_calls(choice.message) if request.tools else (),
+            thought=message.reasoning_content or message.reasoning or "",
+            calls=_calls(message) if request.tools else (),
+            finish=finish,
         )
 
     def close(self) -> None:
@@ -371,7 +376,7 @@ class _Pace:
 
 class _Function(msgspec.Struct):
     name: str
-    arguments: str | dict[str, Any] = ""  # some servers send an object instead of its text
+    arguments: str | dict[str, Any] | None = ""  # some servers send an object for its text
 
 
 class _Call(msgspec.Struct):
@@ -379,9 +384,15 @@ class _Call(msgspec.Struct):
     id: str | None = None
 
 
+class _Part(msgspec.Struct):
+    text: str | None = None  # None of a part of another type, such as a thought
+
+
 class _Message(msgspec.Struct):
-    content: str | None = None
+    content: str | list[_Part] | None = None
+    refusal: str | None = None
     reasoning_content: str | None = None
+    reasoning: str | None = None  # the newer name
     tool_calls: list[_Call] | None = None
 
 
@@ -403,10 +414,17 @@ class _Completion(msgspec.Struct):
 _completions = msgspec.json.Decoder(_Completion)
 
 
+def _text(content: str | list[_Part] | None) -> str:
+    """What a message says; some servers send it in parts."""
+    if isinstance(content, list):
+        return "".join(part.text or "" for part in content)
+    return content or ""
+
+
 def _calls(message: _Message) -> tuple[ToolCall, ...]:
     calls = []
     for call in message.tool_calls or ():
-        given = call.function.arguments
+        given = call.function.arguments or ""
         text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
         calls.append(ToolCall(call.function.name, text, call.id or ""))
     return tuple(calls)

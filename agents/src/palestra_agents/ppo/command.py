@@ -61,13 +61,15 @@ def train_command(
                 f"--filter, --rewards and --log are options of ppo and mappo, not {algo}"
             )
         pairs = read_options(option or []), read_options(setting or [])
-        with watched(watch, watch_port, f"palestra train {env}, {algo}", Console()) as page:
+        with watched(
+            watch, watch_port, f"palestra train {env}, {algo}", Console(emoji=False)
+        ) as page:
             train_a_team(algo, env, *pairs, steps, out, reports, resume, other_versions, page)
         return
     if algo == "mappo":
         setting = [*(setting or []), "central=true"]
     folder = out or fresh_folder(f"{algo}-{env.rpartition('/')[2]}")
-    console = Console()
+    console = Console(emoji=False)
     shapers = split_agents(rewards) if rewards else []
     start = training.begin
     if resume:
@@ -105,7 +107,7 @@ def train_a_team(
     from palestra_agents.ppo.training import one_thread
 
     folder = out or fresh_folder(f"{algo}-{env.rpartition('/')[2]}")
-    console = Console()
+    console = Console(emoji=False)
     with one_thread():
         start = partial(resume_team, other_versions=other_versions) if resume else begin_team
         run = start(algo, env, options, settings, folder)

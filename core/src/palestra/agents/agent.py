@@ -24,10 +24,17 @@ from palestra.agents.budget import MOST, Account, Usage
 from palestra.agents.models import Tokens
 from palestra.endings import ending_text
 from palestra.kernel.episode import Episode
-from palestra.kernel.errors import InvalidOption, OutOfTurn, PalestraError, show
+from palestra.kernel.errors import (
+    InvalidAction,
+    InvalidOption,
+    OutOfTurn,
+    PalestraError,
+    show,
+)
 from palestra.kernel.events import Event
 from palestra.kernel.game import Game, Mask
 from palestra.kernel.rng import Rng
+from palestra.phrasing.wording import HIDDEN, shows_moves
 from palestra.plain import PLAIN, plain_data
 from palestra.scene import Scene
 
@@ -277,6 +284,8 @@ class Decision(msgspec.Struct, gc=False):
         replies before it, in order.
     facts: intermediate results for the record only, such as `value`, `candidates` and `confidence`;
         `palestra.records.facts` lists the names in use.
+    unread: why the text states no move, where the agent knows (its model called two tools): it is
+        refused for this reason, and the game does not read it.
     """
 
     action: Any = None
@@ -289,6 +298,7 @@ class Decision(msgspec.Struct, gc=False):
     tokens: Tokens | None = None
     earlier: tuple[Tokens, ...] = ()
     facts: Mapping[str, Any] = {}
+    unread: str = ""
 
 
 class PartialDecisions(PalestraError):
@@ -331,8 +341,8 @@ def decision_problem(decision: Any) -> str:
     said: Any = decision
     if said.text is not None and not isinstance(said.text, str):
         return f"Decision.text is a str or None, not {show(said.text)}"
-    if not isinstance(said.thought, str) or not isinstance(said.model, str):
-        return "Decision.thought and Decision.model are str"
+    if not all(isinstance(text, str) for text in (said.thought, said.model, said.unread)):
+        return "Decision.thought, Decision.model and Decision.unread are str"
     logprob = said.logprob
     if logprob is not None and not (isinstance(logprob, float | int) and isfinite(logprob)):
         return f"Decision.logprob is a finite number or None, not {show(logprob)}"
@@ -348,6 +358,16 @@ def decision_problem(decision: Any) -> str:
         if data and not _is_data(data):
             return f"Decision.{name} is a mapping that JSON can hold, not {show(data)}"
     return ""
+
+
+def decided_action(episode: Episode, seat: int, decision: Decision) -> Any:
+    """The legal action that a decision gives or states; raises `InvalidAction` if it does not."""
+    if decision.unread:
+        legal = episode.legal_text(seat) if shows_moves(episode.game, seat) else HIDDEN
+        raise InvalidAction(decision.text or "", legal, why=decision.unread)
+    if decision.action is None and decision.text is not None:
+        return episode.parse(seat, decision.text)
+    return episode.check(seat, decision.action)
 
 
 def _is_data(mapping: Any) -> bool:
@@ -394,6 +414,8 @@ class Agent(ABC):
 
 class _Coroutines:
     """Awaits coroutines that come with their time limits, each in a thread."""
+
+    together = False  # with a concurrency of 1 too
 
     def __init__(self, concurrency: int) -> None:
         self.concurrency = concurrency

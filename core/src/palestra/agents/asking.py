@@ -13,7 +13,8 @@ class Answerer(Protocol):
     """What answers questions, such as a model.
 
     concurrency: in how many threads at a time `chat` may be called. With 1, a call has all the
-    questions that wait; with more, each has one, so that a slow answer holds up no other.
+    questions that wait; with more, each has one, so that a slow answer holds up no other. An
+    attribute `together`, if there is one, says which of the two.
     """
 
     @property

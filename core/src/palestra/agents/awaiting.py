@@ -1,7 +1,8 @@
 """Awaiting many coroutines from code that is none: an event loop in a thread of its own.
 
 The process has one such loop, started when it is first needed and closed at exit, so that a client
-that is bound to its loop serves several runs. The caller may be inside a running loop itself.
+that is bound to its loop serves several runs. The caller may be inside a running loop itself. A
+coroutine that plays a game of coroutines blocks its loop: those run in a second one, and so on.
 """
 
 from __future__ import annotations
@@ -75,13 +76,15 @@ class _LoopThread:
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop
+        self._closing = False
         started = threading.Event()
 
         def serve() -> None:
             with asyncio.Runner() as runner:
                 self._loop = runner.get_loop()
                 self._loop.call_soon(started.set)
-                self._loop.run_forever()
+                while not self._closing:  # a coroutine may stop the loop that it is in
+                    self._loop.run_forever()
 
         self._thread = threading.Thread(target=serve, name="palestra-await", daemon=True)
         self._thread.start()
@@ -109,20 +112,26 @@ class _LoopThread:
 
     def stop(self, seconds: float = 0.0) -> None:
         """Close the loop as soon as it can be, waiting for it so long."""
+        self._closing = True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(seconds)
 
+    @property
+    def calls(self) -> bool:
+        """Whether the caller is a coroutine of this loop."""
+        return threading.current_thread() is self._thread
 
-_current: _LoopThread | None = None
+
+_threads: list[_LoopThread] = []  # each but the first serves coroutines of the one before it
 _lock = threading.Lock()
 
 
 def _thread() -> _LoopThread:
-    global _current
     with _lock:
-        if _current is None:
-            _current = _LoopThread()
-        return _current
+        place = next((place for place, one in enumerate(_threads, 1) if one.calls), 0)
+        if place == len(_threads):
+            _threads.append(_LoopThread())
+        return _threads[place]
 
 
 def _wait_through(done: threading.Event) -> bool:
@@ -138,23 +147,23 @@ def _wait_through(done: threading.Event) -> bool:
 
 def _abandon(thread: _LoopThread) -> None:
     """Leave a loop that a coroutine blocks; it closes when that ends."""
-    global _current
     with _lock:
-        if _current is thread:
-            _current = None
+        if thread in _threads:
+            _threads.remove(thread)
     thread.stop()
 
 
 @atexit.register
 def _close() -> None:
-    if _current is not None:
-        _current.stop(GRACE)
+    for thread in _threads:
+        thread.stop(GRACE)
 
 
 def _forget() -> None:
     """A forked process has none of its parent's threads."""
-    global _current, _lock
-    _current, _lock = None, threading.Lock()
+    global _lock
+    _lock = threading.Lock()
+    _threads.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -134,7 +134,8 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
 
     `thought` is reasoning that a server returns separately from its answer. `calls` are the tools
     that the reply calls, in its order; `text` is what it says beside them. `overflow` says that
-    the conversation and the reply do not fit the model's context: nothing was generated.
+    the conversation and the reply do not fit the model's context: nothing was generated. `finish`
+    is why the reply ended, where the server says so: "length" at max_tokens, "content_filter".
     """
 
     text: str
@@ -146,6 +147,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False):
     tokens: Tokens | None = None
     overflow: bool = False
     calls: tuple[ToolCall, ...] = ()
+    finish: str = ""
 
 
 class PartialReplies(ModelError):

@@ -36,7 +36,7 @@ app = typer.Typer(
 def console_error(message: str) -> None:
     """Print one sentence to stderr, without wrapping and without reading markup in it."""
     said = printable(f"palestra: {message}")
-    Console(stderr=True, soft_wrap=True).print(said, style="red", markup=False)
+    Console(emoji=False, stderr=True, soft_wrap=True).print(said, style="red", markup=False)
 
 
 def _show_version(asked: bool) -> None:

@@ -35,7 +35,7 @@ def check_command(
     from palestra.testing import CHECKS, Subject, run_check
 
     subject = Subject(registry().environment(env), read_options(option or []), golden)
-    console = Console()
+    console = Console(emoji=False)
     verdicts: list[Verdict] = []
     with console.status(f"checking {subject.spec.id}") as status:
         for name in only or CHECKS:

@@ -60,7 +60,7 @@ def compile_command(
     """
     options = read_options(option or [])
     chosen = [registry().environment(name).id for name in ids or []] or array_games(options)
-    console = Console()
+    console = Console(emoji=False)
     started, failed = perf_counter(), 0
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("compiling", total=len(chosen))

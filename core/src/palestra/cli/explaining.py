@@ -62,7 +62,7 @@ def _environment(spec: EnvSpec) -> None:
         rows = table("entries", "channel", "meaning")
         for where, channel in entries(channels):
             rows.add_row(where, channel.name, channel.meaning)
-        console = Console()
+        console = Console(emoji=False)
         console.print(f"\nobservation of {owners}", style="bold", markup=False)
         console.print(rows)
 
@@ -125,7 +125,7 @@ def _explain(
     for fact, value in facts:
         if value:
             rows.add_row(fact, value)
-    console = Console()
+    console = Console(emoji=False)
     console.print(f"{name}\n", style="bold", markup=False)
     console.print(text, markup=False)
     console.print()

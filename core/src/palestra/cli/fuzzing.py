@@ -31,7 +31,7 @@ def fuzz_command(
     """
     from palestra.testing.fuzzing import Finding, fuzz, snippet
 
-    console = Console(stderr=True)
+    console = Console(emoji=False, stderr=True)
 
     def show(finding: Finding) -> None:
         console.print(f"case {finding.number}: {printable(finding.problem)[:500]}", markup=False)

@@ -269,7 +269,7 @@ def list_plugins() -> None:
         gives += [hook[9:] for hook in plugin.hooks if hook not in plugin.gives]
         status = f"{plugin.status}, contested" if plugin.contested else plugin.status
         rows.add_row(name.strip(), plugin.distribution, status, ", ".join(gives))
-    console = Console()
+    console = Console(emoji=False)
     console.print(rows if plugins else "No plugins are loaded.")
     if not registry().environments:
         console.print(ADVICE, markup=False, soft_wrap=True)

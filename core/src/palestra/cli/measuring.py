@@ -35,7 +35,7 @@ def measure_command(
     """
     if not 0 < confidence < 1:
         raise InvalidOption(f"--confidence must be above 0 and below 1, not {confidence}")
-    console = Console()
+    console = Console(emoji=False)
     found = _by_environment(records) if against is None else _differences(records, against)
     for env, (measures, episodes) in sorted(found.items()):
         what = "episodes" if against is None else "pairs of episodes of one seed"

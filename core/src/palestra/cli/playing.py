@@ -94,7 +94,7 @@ def play_command(
         )
     folder = out or fresh_folder(spec.id.split("/", 1)[1])
     seated = seat_agents(agents, game.num_players)
-    console = Console()
+    console = Console(emoji=False)
     people = _people(seated)  # people see their own view; no second picture is drawn
     render = render or ("browser" if browser else "")
     mode = render or ("terminal" if episodes == 1 and not verbose and not people else "none")

@@ -38,7 +38,7 @@ def rescore_command(
     target = out or run.with_name(f"{run.name}-rescored")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidOption(f"{target} exists already; choose another folder with --out")
-    console, totals, shown = Console(), Totals(), 0
+    console, totals, shown = Console(emoji=False), Totals(), 0
     with whole_folder(target) as draft, (draft / CHANGES).open("wb") as changes:
         if (run / PLAN).exists():
             shutil.copyfile(run / PLAN, draft / PLAN)

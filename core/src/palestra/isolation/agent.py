@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from palestra.agents.agent import Agent, Decision, PartialDecisions, Turn
+from palestra.agents.answers import LateAnswer
 from palestra.agents.making import MODELS_OWN, open_model
 from palestra.agents.models import Model
 from palestra.agents.naming import parse_agent
@@ -133,7 +134,7 @@ class IsolatedAgent(Agent):
                 missing = getattr(ready, "missing", "")
                 raise ChannelClosed(f"this kernel refuses {missing}, so that nothing shuts it in")
             self.separate = ready.separate
-            made = self._order("make", self._what, until=until)
+            made = self._order("make", self._what, self.name, until=until)
         self.trained_on = made.trained_on
         if self._seed is not None:
             self.reseed(self._seed)
@@ -270,9 +271,11 @@ class IsolatedAgent(Agent):
                 raise ChannelClosed(f"it sent {len(answers.decisions)} decisions for {len(turns)}")
         self._used = VALUES.intersection(answers.used)  # each once: they are read before a move
         decided: list[Decision | Exception] = []
-        for turn, decision, why in zip(turns, answers.decisions, answers.failures, strict=True):
+        given = zip(turns, answers.decisions, answers.failures, strict=True)
+        for place, (turn, decision, why) in enumerate(given):
             if decision is None:
-                decided.append(_failure(why or "it did not decide"))
+                failed = _failure(why or "it did not decide")
+                decided.append(LateAnswer(str(failed)) if place in answers.late else failed)
                 continue
             if decision.action is not None:
                 decision.action = _action(turn, decision.action)
@@ -296,7 +299,8 @@ class IsolatedAgent(Agent):
             with suppress(Exception):  # it is raised where the agent looks at it
                 known[name] = self._value(turn, name)
         fields = turn.seat, turn.since, turn.account, turn.error, turn.tries, turn.sibling
-        return self._numbers, self._games[id(game)][0], known, *fields, turn.life
+        mine = *fields, turn.life, turn.move_seconds
+        return self._numbers, self._games[id(game)][0], known, *mine
 
     def reseed(self, seed: int) -> None:
         self._seed = seed

@@ -62,12 +62,15 @@ class Chat(msgspec.Struct, tag=True, forbid_unknown_fields=True):
 class Answers(msgspec.Struct, tag=True, forbid_unknown_fields=True):
     """A decision for each turn, or None and how the agent failed.
 
-    used: the values that it looked at. raised: what it raised instead of answering."""
+    used: the values that it looked at. raised: what it raised instead of answering. late: the
+    places of turns whose coroutine took longer than `Turn.move_seconds`.
+    """
 
     decisions: list[Decision | None]
     failures: list[str]
     used: list[str] = []
     raised: str = ""
+    late: list[int] = []
 
 
 class Done(msgspec.Struct, tag=True, forbid_unknown_fields=True):

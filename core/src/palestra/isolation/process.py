@@ -12,12 +12,15 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from operator import attrgetter
+from pathlib import PurePath
+from sysconfig import get_paths
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from palestra.agents.agent import Agent, Decision, Turn, decision_problem, plain_decision
+from palestra.agents.answers import LateAnswer
 from palestra.agents.making import make_agent
 from palestra.agents.models import Model, Reply, Request
 from palestra.isolation.messages import (
@@ -39,6 +42,8 @@ from palestra.kernel.registry import registry
 from palestra.kernel.rng import Rng
 from palestra.plain import plain_action
 from palestra.runner.runner import answers_of
+
+LIBRARIES = (PurePath(__file__).parents[1], *{PurePath(path) for path in get_paths().values()})
 
 
 class Window:
@@ -154,7 +159,7 @@ class Process:
             order, *given = pickle.loads(self.channel.receive())
             say(self.channel, getattr(self, f"do_{order}")(*given))
 
-    def do_make(self, what: Any) -> Done:
+    def do_make(self, what: Any, name: str) -> Done:
         def first(hook: str, **arguments: Any) -> Any:
             if hook == "palestra_models":
                 return ModelElsewhere(self, arguments["uri"], arguments["options"])
@@ -165,10 +170,11 @@ class Process:
 
         def make() -> None:
             if isinstance(what, tuple):
-                module, name = what
-                self.agent = make_agent(attrgetter(name)(import_module(module))())
+                module, made = what
+                self.agent = make_agent(attrgetter(made)(import_module(module))())
             else:
                 self.agent = make_agent(what)
+                self.agent.name = name  # the file as the caller names it
 
         done = _tried(make)
         trained = getattr(getattr(self, "agent", None), "trained_on", ())
@@ -191,26 +197,33 @@ class Process:
         turns: list[Turn] = []
         windows = []
         self.used = set()
-        for number, game, known, *fields in given:
-            window = Window(self, self.games[game], number, fields[-1])
+        for number, game, known, *fields, life, seconds in given:
+            window = Window(self, self.games[game], number, life)
             window.known = known
             windows.append(window)
-            turns.append(SeenTurn(window, *fields))  # type: ignore[arg-type]
+            turns.append(SeenTurn(window, *fields, life, seconds))  # type: ignore[arg-type,call-arg]
         try:
             answers = answers_of(self.agent, turns)
+        except LateAnswer as error:
+            answers = [error] * len(turns)
         except BaseException as error:
-            return Answers([], [], raised=cause(error))
+            return Answers([], [], raised=_why(error))
         finally:
             for window in windows:
                 window.known = {}  # what was true at this turn
         told = [_told(answer) for answer in answers]
-        return Answers([d for d, _ in told], [why for _, why in told], sorted(self.used & VALUES))
+        return Answers(
+            [decision for decision, _ in told],
+            [why for _, why in told],
+            sorted(self.used & VALUES),
+            late=[place for place, a in enumerate(answers) if isinstance(a, LateAnswer)],
+        )
 
 
 def _told(answer: Any) -> tuple[Decision | None, str]:
     """A decision that can be sent, or why there is none."""
     if not isinstance(answer, Decision):
-        return None, cause(answer)
+        return None, _why(answer)
     try:
         plain = plain_decision(answer)
         plain.action = plain_action(plain.action)
@@ -227,11 +240,22 @@ def _told(answer: Any) -> tuple[Decision | None, str]:
 def _tried(call: Callable[[], Any]) -> Done:
     try:
         call()
-    except PalestraError as error:
-        return Done(str(error))
     except BaseException as error:
-        return Done(cause(error))
+        return Done(_why(error))
     return Done()
+
+
+def _why(error: BaseException) -> str:
+    """What an agent raised, and where outside Python's and the project's own code."""
+    if isinstance(error, PalestraError):
+        return str(error)
+    place, trace = "", error.__traceback__
+    while trace is not None:
+        path = PurePath(trace.tb_frame.f_code.co_filename)
+        if not any(path.is_relative_to(folder) for folder in LIBRARIES):
+            place = f" ({path.name}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    return cause(error) + place
 
 
 def main() -> None:

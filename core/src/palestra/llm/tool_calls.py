@@ -245,7 +245,7 @@ def returnable(calls: Sequence[ToolCall], number: int) -> tuple[ToolCall, ...]:
     return tuple(
         ToolCall(
             tool_name(call.name),
-            "{}" if _object(call.arguments) is None else call.arguments,
+            call.arguments if _object(call.arguments) else "{}",
             f"call_{number}_{place}" if own else call.id,
         )
         for place, call in enumerate(calls)
@@ -253,9 +253,15 @@ def returnable(calls: Sequence[ToolCall], number: int) -> tuple[ToolCall, ...]:
 
 
 def _object(arguments: Mapping[str, Any] | str) -> dict[Any, Any] | None:
-    """The arguments of a call as a dictionary; None if they are no JSON object."""
+    """The arguments of a call as a dictionary; None if they are no JSON object.
+
+    Many servers leave the text empty where a call has no arguments.
+    """
     try:
-        values = read_single(arguments) if isinstance(arguments, str) else dict(arguments)
+        if isinstance(arguments, str):
+            values = read_single(arguments.strip() or "{}")
+        else:
+            values = dict(arguments)
     except (ValueError, TypeError, RecursionError):
         return None
     return values if isinstance(values, dict) else None

@@ -24,10 +24,23 @@ class _Turn:
 
     asking: Asking
     settled: Settled
-    due: float
-    started: float = field(default_factory=perf_counter)
+    limit: float
+    started: float = field(default_factory=perf_counter)  # later by the time spent in queues
+    queued: float | None = None  # since when no question of it is with whom it asks
     answers: list[Any] = field(default_factory=list)
     missing: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def due(self) -> float:
+        return self.started + self.limit if self.queued is None else float("inf")
+
+    def taken(self) -> None:
+        """A question has left its queue; what it waited for others is not the turn's time."""
+        with self.lock:
+            if self.queued is not None:
+                self.started += perf_counter() - self.queued
+                self.queued = None
 
 
 class _Asked(NamedTuple):
@@ -51,12 +64,13 @@ class Calls:
         self._turns: set[_Turn] = set()
 
     def begin(self, asking: Asking, settled: Settled, seconds: float | None = None) -> None:
-        """Ask what a turn asks first. seconds: the time limit of the turn.
+        """Ask what a turn asks first. seconds: the time limit of the turn, without what it waits
+        for others that ask the same model.
 
         settled: called at once or by `hand_out` with the decision, or with the exception that ended
         the turn; a turn that takes too long ends with a `LateAnswer`.
         """
-        turn = _Turn(asking, settled, float("inf") if seconds is None else perf_counter() + seconds)
+        turn = _Turn(asking, settled, float("inf") if seconds is None else seconds)
         self._turns.add(turn)
         self._go_on(turn, None)
 
@@ -64,8 +78,7 @@ class Calls:
         """Go on with the turns whose answers have come; wait: until there is one."""
         if not self._turns:
             return
-        due = min(turn.due for turn in self._turns)
-        found = self._next(due) if wait else self._at_hand()
+        found = self._next() if wait else self._at_hand()
         if found is None:
             for turn in [turn for turn in self._turns if turn.due <= perf_counter()]:
                 turn.asking.close()
@@ -77,8 +90,8 @@ class Calls:
     def _at_hand(self) -> _Asked | None:
         return None if self._came.empty() else self._came.get()
 
-    def _next(self, due: float) -> _Asked | None:
-        while (left := due - perf_counter()) > 0:
+    def _next(self) -> _Asked | None:
+        while (left := min(turn.due for turn in self._turns) - perf_counter()) > 0:
             try:
                 return self._came.get(timeout=min(left, PAUSE))
             except Empty:
@@ -105,12 +118,14 @@ class Calls:
             self._end(turn, error)
         else:
             turn.answers, turn.missing = [None] * len(questions), len(questions)
+            turn.queued = perf_counter()
             for place, (to, asked) in enumerate(questions):
                 line = self._lines.get(to) or self._lines.setdefault(to, _Line(to, self._came))
                 line.put(_Asked(line, turn, place, asked))
 
     def _end(self, turn: _Turn, said: Any) -> None:
         self._turns.discard(turn)
+        turn.taken()
         turn.settled(said, perf_counter() - turn.started)
 
     def close(self) -> None:
@@ -130,6 +145,7 @@ class _Line:
         self._to, self._came = to, came
         self._waiting: SimpleQueue[_Asked | None] = SimpleQueue()
         self._threads = 0
+        self._together = getattr(to, "together", to.concurrency == 1)
 
     def put(self, question: _Asked) -> None:
         self.open += 1
@@ -143,12 +159,14 @@ class _Line:
     def _serve(self) -> None:
         while (asked := self._waiting.get()) is not None:
             batch = [asked]
-            while self._to.concurrency == 1 and not self._waiting.empty():
+            while self._together and not self._waiting.empty():
                 more = self._waiting.get()
                 if more is None:
                     self._waiting.put(None)
                     break
                 batch.append(more)
+            for one in batch:
+                one.turn.taken()
             for one, answer in zip(batch, self._answers(batch), strict=True):
                 self._came.put(one._replace(said=answer))
 

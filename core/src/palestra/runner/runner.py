@@ -17,6 +17,7 @@ from palestra.agents.agent import (
     Decision,
     PartialDecisions,
     Turn,
+    decided_action,
     decision_problem,
     memory_keys,
     plain_decision,
@@ -400,11 +401,9 @@ class Runner:
         refused = running.refused.get(seat)
         note = TurnNote(decision, refused or (), "retried" if refused else "ok")
         try:
-            if decision.text is not None and decision.action is None:
-                action = episode.parse(seat, decision.text)
+            action = decided_action(episode, seat, decision)
+            if decision.action is None:
                 running.since[seat] = episode.cursor(seat)
-            else:
-                action = episode.check(seat, decision.action)
         except InvalidAction as error:
             self.refuse(running, seat, decision, error)
         else:

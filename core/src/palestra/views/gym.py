@@ -9,7 +9,7 @@ import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
-from palestra.agents.agent import Agent, Turn, memory_keys
+from palestra.agents.agent import Agent, Turn, decided_action, memory_keys
 from palestra.agents.fitting import check_agents
 from palestra.agents.making import AgentLike, make_agent
 from palestra.engine.rivals import NONE, Rivals, open_rivals
@@ -301,8 +301,7 @@ class GymView(gymnasium.Env[Any, Any]):
             turn = Turn(episode, seat, since=self._since[seat], error=error, tries=refused)
             decision = self._rivals[seat].act([turn])[0]
             try:
-                action = turn.parse(decision.text) if decision.text else decision.action
-                episode.check(seat, action)
+                return decided_action(episode, seat, decision)
             except InvalidAction as problem:
                 refused, error = refused + 1, str(problem)
                 episode.count_mistake(seat)
@@ -311,8 +310,6 @@ class GymView(gymnasium.Env[Any, Any]):
                     return repair.action
                 if repair.what != "ask":
                     raise
-            else:
-                return action
 
     def _observation(self) -> Any:
         if self.obs == "array":

@@ -102,6 +102,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
             rewards=rewards,
             gamma=gamma,
         )
+        self.closed = True  # nothing is open, should this fail
         self._spec, game = open_for(VectorView, env, options)
         if not isinstance(game, ArrayGame):
             raise InvalidOption(
@@ -152,6 +153,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
         self._limit = max_episode_steps
         self._steps = np.zeros(num_envs, np.int64)  # of the learner in the episode of each lane
         self._early = np.zeros((num_envs, game.num_players))  # paid before the learner's first turn
+        self.closed = False
 
     @property
     def np_random_seed(self) -> tuple[int, ...]:  # type: ignore[override]

@@ -58,7 +58,7 @@ def ablate_command(
             max_episode_steps=max_episode_steps,
         )
     )
-    console = Console()
+    console = Console(emoji=False)
     try:
         with Progress(console=console, transient=True) as bar:
             task = bar.add_task(plan.env, total=None)

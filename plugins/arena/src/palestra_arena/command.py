@@ -13,6 +13,7 @@ import typer
 from palestra import InvalidOption
 from palestra.cli.arguments import split_agents
 from palestra.cli.watching import Watch, WatchPort, watched
+from palestra.code_names import file_of
 from palestra.isolation.system import unwalled_system
 from palestra.quoting import one_line
 from palestra.runner.watching import LivePage, Sparing, Standing
@@ -117,7 +118,12 @@ def tournament_command(
         latest = _kept_settings(store)
         named["seed"] = latest.seed if latest else secrets.randbits(SECRET_SEED)
     chosen = _settings(settings, store, _with_suite(suite, named))
-    console = Console()
+    if isolate is False and (files := [name for name in chosen.agents if file_of(name)]):
+        raise InvalidOption(
+            f"a tournament plays {files[0]} in a process of its own, as every agent of a file; "
+            "--no-isolate is for others: name an importable module, as in mine:NAME"
+        )
+    console = Console(emoji=False)
     with watched(watch, watch_port, f"palestra tournament, {store}", console) as page:
         finished = _play(chosen, store, console, other_versions, page)
     if finished:
@@ -317,7 +323,7 @@ def results_command(
     from palestra_arena.report import write_json, write_markdown, write_page, write_parquet
     from palestra_arena.store import Store
 
-    console = Console()
+    console = Console(emoji=False)
     with Store(store, must_exist=True) as opened:
         settings = opened.settings()
         level = confidence or (settings.confidence if settings else 0.95)

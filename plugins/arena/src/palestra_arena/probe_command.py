@@ -54,7 +54,7 @@ def probe_command(
     listed: Annotated[bool, typer.Option("--list", help="List the evaluations.")] = False,
 ) -> None:
     """Ask agents the questions of an evaluation and print its tables, one after another."""
-    console = Console()
+    console = Console(emoji=False)
     if listed or not probes:
         console.print(evaluations_table())
         return

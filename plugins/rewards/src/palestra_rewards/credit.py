@@ -32,11 +32,11 @@ def credit_command(
     records = read_records(records_at(file))
     values = worth(by, records)
     if heat:
-        Console().print(heat_map(values), highlight=False)
+        Console(emoji=False).print(heat_map(values), highlight=False)
         return
     if episode >= len(records):
         raise InvalidOption(f"{file} has {len(records)} episodes; they are numbered from 0")
-    Console().print(turn_bars(records[episode], values[episode], largest(values)))
+    Console(emoji=False).print(turn_bars(records[episode], values[episode], largest(values)))
 
 
 def records_at(path: Path) -> Path:

@@ -127,7 +127,7 @@ def serve_command(
     from palestra_server.tls import tls_options
     from palestra_server.workers import MOST_OF_A_FRAME, Settings, serve_workers
 
-    console, tls = Console(), tls_options(certificate, key)
+    console, tls = Console(emoji=False), tls_options(certificate, key)
     proxies = read_proxies(proxy or ())
     allowed = read_allowed(allow_agent or (), allow_env or (), allow)
     if not _is_loopback(host) and not token:

@@ -92,7 +92,7 @@ def package_command(
     wanted = Packaging(spec, hub, read_options(option or []), split or None, opponents)
     folder = out or Path(wanted.module)
     for file in write_package(wanted, folder):
-        Console().print(str(file), soft_wrap=True, highlight=False)
+        Console(emoji=False).print(str(file), soft_wrap=True, highlight=False)
 
 
 def write_package(wanted: Packaging, folder: Path) -> list[Path]:

@@ -54,7 +54,7 @@ def train_command(
     with ExitStack() as opened:
         processes = opened.enter_context(open_processes())
         leads = processes.leads  # the others neither write nor print
-        console = Console(quiet=not leads)
+        console = Console(emoji=False, quiet=not leads)
         if leads:
             opened.enter_context(sole_writer(out))
         page = opened.enter_context(watched(watch and leads, watch_port, title, console))

@@ -30,7 +30,7 @@ def estimate_command(
     from palestra_training.plan import read_plan
 
     found = estimate(read_plan(plan, **read_options(change or [])), device, devices)
-    console = Console()
+    console = Console(emoji=False)
     if as_json:
         console.print_json(data=found.to_dict())
     else:
@@ -38,7 +38,7 @@ def estimate_command(
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if not found.fits:
         most = max(found.memory, key=lambda name: found.memory[name])
-        Console(stderr=True).print(
+        Console(emoji=False, stderr=True).print(
             f"{plan} does not fit: it needs {found.needed / GB:.1f} GB of "
             f"{found.capacity / GB:.0f}, most of them for {most}; lower micro_batch_tokens, set "
             "gradient_checkpointing, or learn adapters (lora)",

@@ -34,7 +34,7 @@ def doctor() -> None:
     table = Table("part", "found", "what to do", box=None)
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    Console(emoji=False).print(table)
     raise typer.Exit(int(any(found == "no" for _, found, _ in rows)))
 
 
@@ -106,4 +106,4 @@ def _serve_until_over(session: PersonSession, port: int) -> None:
 
 
 def _print_line(text: str) -> None:
-    Console().print(text, soft_wrap=True, highlight=False)
+    Console(emoji=False).print(text, soft_wrap=True, highlight=False)

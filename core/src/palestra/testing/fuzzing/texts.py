@@ -116,7 +116,7 @@ def _draw_text(kind: Any, name: str, episode: Episode, viewer: int | None) -> st
     from rich.console import Console
 
     out = io.StringIO()
-    made = kind(Console(file=out, width=200))
+    made = kind(Console(emoji=False, file=out, width=200))
     made.draw(episode, viewer)
     made.close()
     return out.getvalue()
@@ -143,7 +143,7 @@ def _narrate(subject: Subject, case: Case, texts: list[str]) -> None:
     from palestra.cli.listeners import Narrator
 
     out = io.StringIO()
-    narrator = Narrator(Console(file=out, width=200))
+    narrator = Narrator(Console(emoji=False, file=out, width=200))
     episode = subject.episode(case.seed)
     for text in texts:
         if episode.over:

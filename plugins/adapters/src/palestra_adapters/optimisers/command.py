@@ -106,7 +106,7 @@ def optimise_command(
         start=read_workflow(start) if start else answered_once(),
         agent=dict(stage.agent_settings),
     )
-    console = Console()
+    console = Console(emoji=False)
     run = Optimiser(
         made,
         stage,

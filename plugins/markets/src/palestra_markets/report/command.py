@@ -22,7 +22,7 @@ def report_command(
     from palestra_markets.report.page import write_page
 
     target = write_page(read_records(record), html or record.with_name("report.html"), episode)
-    Console().print(f"report  {target}", soft_wrap=True, highlight=False)
+    Console(emoji=False).print(f"report  {target}", soft_wrap=True, highlight=False)
 
 
 @renderer("report", families=("*",))
@@ -44,4 +44,4 @@ class ReportRenderer:
 
         if self._records:
             target = write_page(self._records, self.folder.with_suffix(".html"))
-            Console().print(f"report  {target}", soft_wrap=True, highlight=False)
+            Console(emoji=False).print(f"report  {target}", soft_wrap=True, highlight=False)

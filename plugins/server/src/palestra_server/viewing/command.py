@@ -35,7 +35,7 @@ def view_command(
     with listen("127.0.0.1", port) as socket:
         key, number = secrets.token_urlsafe(16), socket.getsockname()[1]
         address = f"http://127.0.0.1:{number}/#key={key}"
-        Console().print(
+        Console(emoji=False).print(
             f"{len(found.records):,} records\nview    {address}", soft_wrap=True, highlight=False
         )
         if browser:
