@@ -74,6 +74,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
     the last mask. infos="arrays" leaves the mask of actions alone, as in the gym view.
     """
 
+    closed = True  # until all is open: Gymnasium 1.1 closes what could not be made
+
     def __init__(
         self,
         env: str | EnvSpec | Game[Any, Any],
@@ -102,7 +104,6 @@ class VectorView(VectorEnv[Any, Any, Any]):
             rewards=rewards,
             gamma=gamma,
         )
-        self.closed = True  # nothing is open, should this fail
         self._spec, game = open_for(VectorView, env, options)
         if not isinstance(game, ArrayGame):
             raise InvalidOption(
