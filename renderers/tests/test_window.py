@@ -146,6 +146,25 @@ def test_the_public_scene_shows_only_what_every_seat_sees(env: str) -> None:
         assert set(public_lines(episode, 10**6)) <= set(known) or not known
 
 
+MANY_HIDING = [s.id for s in palestra.specs() if s.players[1] > 1 and not s.perfect_information]
+
+
+@pytest.mark.parametrize("env", MANY_HIDING)
+def test_the_public_scene_is_the_same_whatever_is_hidden_from_any_seat(env: str) -> None:
+    """A player may watch their own match: it shows them no more than their seat."""
+    episode, rng = episode_of(env), Rng(5)
+    for steps in range(4):
+        if episode.over:
+            return
+        game, shown = episode.game, public_scene(episode)
+        for seat in range(min(game.num_players, 3)):
+            for draw in range(3):
+                other = Episode(game, 0)
+                other.load(game.determinize(episode.state, seat, Rng(draw)))
+                assert public_scene(other) == shown, (steps, seat)
+        episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
+
+
 def test_a_window_that_is_closed_stays_closed_and_the_episode_goes_on(
     window: WindowRenderer,
 ) -> None:

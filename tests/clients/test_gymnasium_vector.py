@@ -19,6 +19,7 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 TICTACTOE = "palestra:games/TicTacToe-v0"
 FORAGING = "palestra:grid/Foraging-v0"
+AGED = not hasattr(wrappers, "RecordVideo")  # Gymnasium 1.1, which counts a step too few
 
 
 def plays_first(observations: np.ndarray, masks: np.ndarray) -> np.ndarray:
@@ -116,7 +117,8 @@ def test_its_statistics_are_those_of_gymnasiums_wrapper(mode: AutoresetMode, num
             episodes += int(ended.sum())
             assert np.array_equal(ended, infos["_final_return"])
             assert infos["episode"]["r"][ended] == pytest.approx(infos["final_return"][ended])
-            assert np.array_equal(infos["episode"]["l"][ended], infos["final_length"][ended])
+            counted = infos["final_length"][ended] - (AGED and mode is AutoresetMode.SAME_STEP)
+            assert np.array_equal(infos["episode"]["l"][ended], counted)
     assert env.episode_count == episodes >= 4 * num_envs
     env.close()
 
@@ -226,7 +228,7 @@ def test_what_was_returned_is_not_written_again() -> None:
     assert np.array_equal(infos["action_mask"], mask)
 
 
-@pytest.mark.skipif(not hasattr(wrappers, "RecordVideo"), reason="new in Gymnasium 1.2")
+@pytest.mark.skipif(AGED, reason="new in Gymnasium 1.2")
 def test_episodes_are_filmed(tmp_path: Any) -> None:
     env = batch("next_step", num_envs=2, render_mode="rgb_array")
     film = wrappers.RecordVideo(

@@ -123,6 +123,43 @@ def test_a_match_that_lost_an_answer_is_not_played_from_there(whole, tmp_path):
     assert all("answer 1 of match" in said and "is missing" in said for said in refused)
 
 
+@pytest.mark.parametrize("lost", [1, 2, 9])
+def test_last_answers_under_another_name_are_missed(whole, tmp_path, lost):
+    file, shown = whole
+    copy = shutil.copy(file, tmp_path / "m.db")
+    with contextlib.closing(sqlite3.connect(copy)) as database:
+        counted = dict(database.execute("SELECT match, count(*) FROM answers GROUP BY match"))
+        database.executemany(
+            "UPDATE answers SET match = 'x' || match WHERE match = ? AND place >= ?",
+            [(match, count - lost) for match, count in counted.items()],
+        )
+        database.commit()
+    found = found_in(copy, shown)
+    assert {name for name, said in found.items() if said != "same"} == set(counted)
+    for name, count in counted.items():
+        assert f"answer {max(0, count - lost)} of match {name} is missing" in found[name]
+
+
+def test_a_match_that_was_over_is_not_played_on(tmp_path):
+    async def run():
+        server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/m.db"))
+        await server.start()
+        name = (await server.create(Create(ENVS[0], (OPEN, OPEN), seed=1))).match
+        tokens = [(await server.join(name, Join(seat))).token for seat in (0, 1)]
+        for number, action in enumerate((0, 3, 1, 4, 2)):
+            await server.move(server.seat(tokens[number % 2]), Move(action=action))
+        assert server.match(name).over
+        await server.stop()
+        return name, tokens
+
+    name, tokens = asyncio.run(run())
+    with contextlib.closing(sqlite3.connect(tmp_path / "m.db")) as database:
+        database.execute("DELETE FROM answers WHERE place = 4")
+        database.commit()
+    said = found_in(tmp_path / "m.db", {name: (tokens, [])})[name]
+    assert "was over, and its last answers are missing" in said
+
+
 def test_a_store_without_checksums_is_opened(whole, tmp_path):
     file, shown = whole
     copy = shutil.copy(file, tmp_path / "m.db")

@@ -140,6 +140,44 @@ def test_a_seat_hears_the_same_whatever_is_hidden_from_it(server: Any, env: str)
     assert redrawn, "nothing was hidden"
 
 
+def told_since(socket: ClientConnection) -> list[Any]:
+    """Every frame that came by itself, before the answer to a message that nobody understands."""
+    socket.send('{"do": "dance"}')
+    frames = [msgspec.json.decode(socket.recv(timeout=20))]
+    while "kind" not in frames[-1]:
+        frames.append(msgspec.json.decode(socket.recv(timeout=20)))
+    return frames[:-1]
+
+
+HIDDEN_TURNS = ["games/KuhnPoker-v0", "games/Werewolf-v0", "markets/SealedAuction-v0"]
+
+
+@pytest.mark.parametrize("env", HIDDEN_TURNS)
+def test_nobody_hears_of_answers_before_the_step_that_shows_them(server: Any, env: str) -> None:
+    with ExitStack() as held:
+        played = held.enter_context(world(*server, env, 0))
+        episode, seats, sockets = played.episode, range(len(played.tokens)), {}
+        for who in (-1, *seats):
+            sockets[who] = held.enter_context(connect(played.address, proxy=None, max_size=2**24))
+            place = {"do": "watch", "match": played.match} if who < 0 else {"do": "sit"}
+            token = "" if who < 0 else played.tokens[who]
+            sockets[who].send(msgspec.json.encode({**place, "token": token, "live": True}).decode())
+            sockets[who].recv(timeout=20)
+        acting, rng = episode.to_act, Rng(1)
+        texts = {seat: episode.action_text(seat, episode.sample(seat, rng)) for seat in acting}
+        for place, (seat, text) in enumerate(texts.items(), 1):
+            played.move(seat, "no such move")
+            for who, socket in sockets.items():
+                assert bool(told_since(socket)) == (who == seat)
+            assert episode.steps_played == 0
+            played.move(seat, text)
+            if place < len(texts):
+                assert all(bool(told_since(sockets[who])) == (who == seat) for who in sockets)
+        for socket in sockets.values():
+            (told,) = told_since(socket)
+            assert told["turn"] == 1
+
+
 def test_a_leak_in_what_a_server_answers_is_found(
     server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,6 +151,40 @@ def test_a_match_that_is_not_there_names_no_other(server):
     assert secret not in asked.text
 
 
+def test_no_player_finds_a_seed_that_was_drawn_by_dealing_again(server):
+    url, running = server
+    client, names = Server(url), []
+    for _ in range(10):
+        names.append(client.create("games/LeducHoldem-v0", ["open", "first"], max_episode_steps=1))
+        token = client.join(names[-1]).token
+        header = {"Authorization": f"Bearer {token}"}
+        httpx.post(f"{url}/seat/resign", headers=header).raise_for_status()
+        names.append(httpx.post(f"{url}/seat/again", json={}, headers=header).json()["match"])
+    client.close()
+    seeds = {running.match(name).plan.seed for name in names}
+    assert len(seeds) == len(names)
+    # a core deals this game 650,000 times a second: half of these take longer than two months
+    assert sorted(seeds)[len(seeds) // 2] > 2**42
+    assert all(int(float(seed)) == seed for seed in seeds)  # as JavaScript reads a record
+
+
+def test_players_are_told_that_who_opened_a_match_named_its_seed(server):
+    url, running = server
+    client = Server(url)
+    named = client.create("games/KuhnPoker-v0", seed=5)
+    drawn = client.create("games/KuhnPoker-v0")
+    seats = [client.join(named, seat) for seat in (0, 1)]
+    listed = {one["match"]: one for one in httpx.get(f"{url}/matches").json()["matches"]}
+    assert listed[named]["seeded"]
+    assert not listed[drawn]["seeded"]
+    assert seats[1].look(show=("table",)).table.seeded
+    header = {"Authorization": f"Bearer {seats[0].token}"}
+    httpx.post(f"{url}/seat/resign", headers=header).raise_for_status()
+    again = httpx.post(f"{url}/seat/again", json={}, headers=header).json()["match"]
+    assert not running.match(again).plan.seeded
+    client.close()
+
+
 def test_a_token_opens_one_seat_and_nothing_else(server):
     url, running = server
     client = Server(url)

@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any
 
 from palestra import Episode, Grid, Piece, Scene
-from palestra.scene import Bars, Card, Cards, Lines, Part
+from palestra.scene import Bars, Card, Cards, Graph, Lines, Node, Page, Part
 
 from palestra_renderers.changes import scene_of
 from palestra_renderers.plain import LINE_LIMIT, clean_lines
@@ -47,12 +47,16 @@ def public_lines(episode: Episode, limit: int = LINE_LIMIT) -> list[str]:
 def common(values: Sequence[Any]) -> Any:
     """What several views of one thing agree on; raises `Differs` if that is nothing."""
     first = values[0]
+    if isinstance(first, Page) and len(values) > 1:
+        raise Differs  # it is what one player has opened, even if others have opened it too
     if all(value == first for value in values):
         return first
     if any(type(value) is not type(first) for value in values):
         raise Differs
     if isinstance(first, Grid):
         return common_grid(values)
+    if isinstance(first, Graph):  # a label that all know by chance may be nobody else's to know
+        return common_fields([replace(v, nodes=without_labels(v.nodes)) for v in values])
     if isinstance(first, Card):
         return UNKNOWN
     if isinstance(first, Lines):
@@ -64,6 +68,11 @@ def common(values: Sequence[Any]) -> Any:
     if is_dataclass(first) and not isinstance(first, Piece):
         return common_fields(values)
     raise Differs
+
+
+def without_labels(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """Nodes without what is written at them."""
+    return tuple(replace(node, label="") for node in nodes)
 
 
 def remaining(items: Sequence[Any], views: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
@@ -91,17 +100,21 @@ def common_fields(values: Sequence[Any]) -> Any:
 
 
 def common_grid(grids: Sequence[Grid]) -> Grid:
-    """Cells that all show alike; any other is shaded."""
+    """Cells that all show alike; any other is shaded.
+
+    Where sight is limited, or players see a floor from where they stand, all are: what two players
+    see at once tells each of them where the other is.
+    """
     first = grids[0]
     if not all(alike(first, grid) for grid in grids):
         raise Differs
+    if first.style == "floor" or any(grid.shaded for grid in grids):
+        cells = tuple(tuple(None for _ in row) for row in first.cells)
+        all_of_it = frozenset((r, c) for r, row in enumerate(cells) for c in range(len(row)))
+        return replace(first, cells=cells, shaded=all_of_it, marks=(), ground=())
     rows, hidden = [], set()
     for r, row in enumerate(first.cells):
-        hidden |= {
-            (r, c)
-            for c in range(len(row))
-            if any(g.cells[r][c] != row[c] or (r, c) in g.shaded for g in grids)
-        }
+        hidden |= {(r, c) for c in range(len(row)) if any(g.cells[r][c] != row[c] for g in grids)}
         rows.append(tuple(None if (r, c) in hidden else p for c, p in enumerate(row)))
     same = [mark for mark in first.marks if all(mark in grid.marks for grid in grids)]
     ground = first.ground if all(grid.ground == first.ground for grid in grids) else ()

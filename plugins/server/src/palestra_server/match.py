@@ -138,6 +138,20 @@ class Match:
         newcomer = viewer >= 0 and self.episode.life(viewer)
         return self.over or (self.game.perfect_information and not newcomer)
 
+    def stage(self, viewer: int) -> Any:
+        """What changes with every view of a seat, or of -1 for a spectator, but for its clock.
+
+        Answers of others are part of it only where the viewer may know whose turn it is.
+        """
+        turns, seats = self.shows_turns(viewer), range(self.game.num_players)
+        known = self.leaving.known_to(viewer, turns=turns)
+        return (
+            (self.status, self.stepping, self.episode.steps_played),
+            list(self.answers) if turns else self.answers[viewer] if viewer >= 0 else 0,
+            [None if seat in self.free else self.called(seat) for seat in seats],
+            [left.back for left in known],
+        )
+
     def due(self) -> list[int]:
         """Seats whose answer is awaited."""
         return [seat for seat in self.episode.to_act if self.awaits(seat)]

@@ -148,6 +148,8 @@ class Memory:
                 match.take(seat, f"remote:{called}" if called else "")
             for answer in kept.answers:
                 match.answer(answer)
+            if kept.status == "over" and not match.over:
+                raise DamagedStore(f"match {name} was over, and its last answers are missing")
         except Exception as error:  # damaged, or of an environment that is not installed
             if isinstance(error, StoreError) and not isinstance(error, DamagedStore):
                 raise

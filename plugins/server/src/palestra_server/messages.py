@@ -24,7 +24,8 @@ class MatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     answer; then the answer is refused under `invalid`, as an illegal move is. public: whether the
     match is listed, and its open seats may be taken by anybody. versions: of the distributions that
     define the environment and the agents, with which it was opened. on_leave: what happens when a
-    player leaves, see `palestra_server.leaving`. substitute: the agent that then plays on.
+    player leaves, see `palestra_server.leaving`. substitute: the agent that then plays on. seeded:
+    whether who opened the match named its seed.
     """
 
     env: str
@@ -39,6 +40,7 @@ class MatchPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     versions: dict[str, str] = {}
     on_leave: Literal["forfeit", "substitute"] = "forfeit"
     substitute: str = ""
+    seeded: bool = False
 
 
 class Answer(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -250,11 +252,15 @@ class TableSeat(msgspec.Struct, omit_defaults=True):
 
 
 class Table(msgspec.Struct, omit_defaults=True):
-    """The environment of a match, in a sentence too, and its seats."""
+    """The environment of a match, in a sentence too, and its seats.
+
+    seeded: whether who opened it named its seed, and so can know what is dealt.
+    """
 
     env: str
     seats: list[TableSeat]
     summary: str = ""
+    seeded: bool = False
 
 
 class SeatView(msgspec.Struct, omit_defaults=True, gc=False):

@@ -25,7 +25,7 @@ LONGEST = 2.0  # seconds after which no further step is played
 
 
 def draw(env: str) -> Any:
-    """An environment's picture after a few random moves, as far as every seat may see it."""
+    """An environment's picture after a few random moves, as its first player sees it."""
     spec = registry().environment(env)
     game = load_game(spec, {})
     artist = drawing(spec)
@@ -36,7 +36,8 @@ def draw(env: str) -> Any:
     while episode.steps_played < STEPS and not episode.over and time.monotonic() < until:
         before = episode.fork()
         episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
-    return artist.draw_public(before if episode.over else episode)
+    shown = before if episode.over else episode
+    return artist.draw_public(shown) if game.perfect_information else artist.draw(shown, 0, {})
 
 
 def answer(env: str) -> bytes:

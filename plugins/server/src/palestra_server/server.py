@@ -39,7 +39,7 @@ from palestra_server.messages import (
 )
 from palestra_server.metrics import HELP, Counts, Metrics
 from palestra_server.peers import Peers
-from palestra_server.plans import MatchDefaults, plan_for
+from palestra_server.plans import MatchDefaults, draw_seed, plan_for
 from palestra_server.play import Play
 from palestra_server.refused import RequestRefused
 from palestra_server.seats import LONGEST_NAME, SeatKey, Seats, is_invited, may_watch
@@ -191,7 +191,7 @@ class MatchServer:
                 raise RequestRefused(
                     "opening a match takes the server's token; ask who opened this one"
                 )
-            plan = msgspec.structs.replace(live.match.plan, seed=secrets.randbits(31))
+            plan = msgspec.structs.replace(live.match.plan, seed=draw_seed(), seeded=False)
             live.rematch = asyncio.create_task(self._open(plan))
         try:
             opened = await asyncio.shield(live.rematch)
@@ -244,6 +244,7 @@ class MatchServer:
                 "seats": len(live.match.plan.seats),
                 "free": sorted(live.match.free),
                 "turn": live.match.episode.steps_played,
+                "seeded": live.match.plan.seeded,
             }
             for live in self._memory.matches
             if live.match.plan.public and not live.match.over

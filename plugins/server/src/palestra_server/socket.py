@@ -53,6 +53,7 @@ class Sitting:
     asked: int = -1  # the number of the answer that was last asked for
     ended: bool = False
     away: bool = False  # whether the client knows that a substitute plays
+    stage: Any = None  # of a live sitting: what its client was shown last
     leave: Callable[[], None] | None = None
 
 
@@ -344,6 +345,8 @@ class SocketSession:
 
     def _is_news(self, sitting: Sitting) -> bool:
         match, seat = sitting.match, sitting.key.seat
+        if sitting.live and match.stage(seat) != sitting.stage:
+            return True
         if match.over:
             return not sitting.ended
         if seat in match.leaving.away:
@@ -396,7 +399,7 @@ class SocketSession:
         try:
             for handle, asked in due.items():
                 sitting = self._sitting.get(handle)
-                if sitting is None or not (asked or sitting.live or self._is_news(sitting)):
+                if sitting is None or not (asked or self._is_news(sitting)):
                     continue
                 if said and self._loop.time() > until:
                     self._tell(sitting, asked=asked)
@@ -423,4 +426,6 @@ class SocketSession:
             sitting.asked = view.number
         sitting.away = bool(view.away)
         sitting.ended = view.status == "over"
+        if sitting.live:
+            sitting.stage = sitting.match.stage(sitting.key.seat)
         return view

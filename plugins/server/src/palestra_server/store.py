@@ -25,6 +25,7 @@ from sqlalchemy import (
     create_engine,
     delete,
     event,
+    func,
     insert,
     inspect,
     make_url,
@@ -126,6 +127,14 @@ def unseal(kind: type[Kind], kept: bytes, where: str) -> Kind:
     return read
 
 
+def _stood_at(where: str, kept: bytes) -> bool:
+    """Whether `seal` wrote an answer for this place."""
+    try:
+        return not kept.endswith(b"}") and bool(unseal(Answer, kept, where))
+    except (DamagedStore, msgspec.DecodeError, ValueError):
+        return False
+
+
 class Row(NamedTuple):
     """An answer as the journal has it."""
 
@@ -179,6 +188,7 @@ class MatchStore:
     def __init__(self, url: str) -> None:
         self.url, self._pending = _shown(url), list[Row]()
         self._ends: dict[str, dict[str, Any]] = {}  # of matches, that wait to be written
+        self._cut: set[str] = set()  # matches whose next answer stands under another name
         self._journal: LocalJournal | None = None
         self.is_local = url.startswith("sqlite")
         try:
@@ -220,13 +230,24 @@ class MatchStore:
             connection.execute(update(MATCHES).values(changed=int(time.time())))
 
     def check(self) -> None:
-        """Raise `DamagedStore` for a file of SQLite that is not whole; takes 3 s a GB.
+        """Raise `DamagedStore` for a file of SQLite that is not whole; takes 5 s a GB.
 
-        Answers at the end of a match that a damaged page held are missed by nothing else.
+        Answers at the end of a match that a damaged page held are missed by nothing else. `load`
+        then refuses matches whose last answers stand under a name that no match has.
         """
+        if self.is_local:
+            self._check_names()
         if self.is_local and (found := self._read(text("PRAGMA quick_check(1)"))[0][0]) != "ok":
             said = found.rpartition("\n")[2]
             raise DamagedStore(f"the database {self.url} is damaged: {said}; {DAMAGED}")
+
+    def _check_names(self) -> None:
+        known = select(MATCHES.c.name)
+        strays = self._read(select(ANSWERS.c.answer).where(ANSWERS.c.match.not_in(known)))
+        count = select(func.count()).where(ANSWERS.c.match == MATCHES.c.name).scalar_subquery()
+        for match, place in self._read(select(MATCHES.c.name, count)) if strays else ():
+            if any(_stood_at(f"{match} {place}", row.answer) for row in strays):
+                self._cut.add(match)
 
     def close(self) -> None:
         """Write what waits, and close journal and database."""
@@ -361,9 +382,10 @@ class MatchStore:
             .where(ANSWERS.c.match == match)
             .order_by(ANSWERS.c.place)
         )
-        for place, row in enumerate(answers):
-            if row.place != place:
-                raise DamagedStore(f"answer {place} of match {match} is missing; {DAMAGED}")
+        gaps = [place for place, row in enumerate(answers) if row.place != place]
+        if gaps or match in self._cut:
+            place = gaps[0] if gaps else len(answers)
+            raise DamagedStore(f"answer {place} of match {match} is missing; {DAMAGED}")
         invite = rows[0].invite
         return Kept(
             plan=unseal(MatchPlan, rows[0].plan, f"{match} {invite.hex()}"),

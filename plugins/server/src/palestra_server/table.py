@@ -84,7 +84,7 @@ def table(match: Match, viewer: int) -> Table:
     for seat in seats:
         seat.called = called.get(seat.player, "")
     summary = "" if match.spec is None else match.spec.summary
-    return Table(env=match.plan.env, seats=seats, summary=summary)
+    return Table(match.plan.env, seats, summary, match.plan.seeded)
 
 
 def _seat(match: Match, seat: int, viewer: int) -> TableSeat:

@@ -3,6 +3,7 @@ import {$, button, keepSetting, link, make, setting} from "./dom.js";
 import {shortName, showPicture} from "./gallery.js";
 import {takeSeat} from "./lobby.js";
 
+const SEEDED = "Whoever opened it chose the seed, and can know what is dealt.";
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 /** A link with what sends it: copied, or handed to the browser's own sheet where it has one. */
 export function sharedLink(text, parts, kind, title) {
@@ -35,10 +36,10 @@ export class Invitation {
     this.card = make("div", {class: "invitation"}, [this.frame, make("div", {}, [this.title, this.about, form])]);
   }
   show(view) {
-    const {env, seats, summary} = view.table, free = seats.flatMap((one, seat) => one.free ? [seat] : []);
+    const {env, seats, summary, seeded} = view.table, free = seats.flatMap((one, seat) => one.free ? [seat] : []);
     const host = seats.find((one, seat) => one.open && !one.free && one.name !== String(seat)), game = shortName(env);
     this.title.replaceChildren(...(host ? [make("bdi", {}, host.name), ` invites you to play ${game}`] : [this.asked.invite ? `You are invited to play ${game}` : `Play ${game}`]));
-    this.about.textContent = summary || "";
+    this.about.textContent = [summary, seeded && SEEDED].filter(Boolean).join(" ");
     const before = this.seat.value;
     this.seat.replaceChildren(make("option", {value: ""}, "any seat"), ...free.map(one => make("option", {value: one}, seats[one].player)));
     this.seat.value = free.map(String).includes(before) ? before : "";
