@@ -11,8 +11,9 @@ import palestra
 import pytest
 from palestra import Decision, Episode, Rng, Usage
 from palestra.records.record import TurnNote
+from palestra.scene import Lines
 from palestra_renderers.drawing import pygame
-from palestra_renderers.public import public_lines, public_scene
+from palestra_renderers.public import VEILED, public_lines, public_scene
 from palestra_renderers.side_panel import usage_by_seat
 from palestra_renderers.window import WindowRenderer, written_moves
 from palestra_renderers.words import scene_lines
@@ -163,6 +164,15 @@ def test_the_public_scene_is_the_same_whatever_is_hidden_from_any_seat(env: str)
                 other.load(game.determinize(episode.state, seat, Rng(draw)))
                 assert public_scene(other) == shown, (steps, seat)
         episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
+
+
+@pytest.mark.parametrize(
+    ("env", "veiled"),
+    [("grid/Harvest-v0", True), ("grid/XLand-v0", True), ("grid/Kitchen-v0", False)],
+)
+def test_a_board_that_is_hidden_from_those_who_watch_says_so(env: str, veiled: bool) -> None:
+    texts = [p.lines for p in public_scene(episode_of(env)).all_parts() if isinstance(p, Lines)]
+    assert ((VEILED,) in texts) == veiled
 
 
 def test_a_window_that_is_closed_stays_closed_and_the_episode_goes_on(

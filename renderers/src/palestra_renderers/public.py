@@ -13,6 +13,7 @@ from palestra_renderers.changes import scene_of
 from palestra_renderers.plain import LINE_LIMIT, clean_lines
 
 UNKNOWN = Card(hidden=True, label="hidden")
+VEILED = "What players see from where they stand is hidden here while they play."
 
 
 class Differs(Exception):
@@ -36,6 +37,8 @@ def public_scene(episode: Episode) -> Scene:
             shown.append(common(parts))
         except Differs:
             continue
+    if any(isinstance(part, Grid) and is_veiled(part) for part in shown):
+        shown.append(Lines((VEILED,)))
     return replace(views[0], caption=caption).with_parts(shown)
 
 
@@ -125,6 +128,11 @@ def common_grid(grids: Sequence[Grid]) -> Grid:
         marks=tuple(mark for mark in same if mark[1] not in hidden),
         ground=ground,
     )
+
+
+def is_veiled(grid: Grid) -> bool:
+    """Whether nothing of a board is shown."""
+    return len(grid.shaded) == sum(map(len, grid.cells))
 
 
 def alike(one: Grid, other: Grid) -> bool:
