@@ -208,6 +208,17 @@ def test_what_would_end_the_loop_ends_one_game(stop):
     assert palestra.play(TICTACTOE, agents=[first_later, "random"])[0].outcome
 
 
+def test_a_list_of_texts_is_no_list_of_decisions():
+    class Texts(palestra.Agent):
+        name = "texts"
+
+        def act(self, turns):
+            return ["5" for _ in turns]
+
+    with pytest.raises(palestra.InvalidOption, match="an agent answers with Decisions, not '5'"):
+        palestra.play(TICTACTOE, agents=[Texts(), "first"])
+
+
 def test_waiting_games_are_awaited_together():
     games, came, met = 12, 0, asyncio.Event()
 

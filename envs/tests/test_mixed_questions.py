@@ -80,6 +80,19 @@ def test_further_calls_on_one_question_are_needless() -> None:
     assert "Call" not in str(game.game.legal(game.state, 0))
 
 
+def test_a_picture_marks_the_calls_beyond_those_needed() -> None:
+    game = palestra.make(ID, view="episode", seed=1)
+    asked = game.state.questions[0]
+    colours = {}
+    for calls in range(1, 4):
+        game.act({0: game.parse(0, _call(asked.kind))})
+        (grid,) = [part for part in game.scene().all_parts() if isinstance(part, palestra.Grid)]
+        piece = next(p for row in grid.cells for p in row if p and p.label == "calls")
+        assert piece.glyph == str(calls)
+        colours[calls] = piece.colour
+    assert colours == {n: "red" if n > asked.needed else "blue" for n in range(1, 4)}
+
+
 def _call(kind: int) -> str:
     return f"Call(tool='{('calculator', 'search', 'user')[kind]}')"
 

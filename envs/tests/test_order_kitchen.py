@@ -61,6 +61,18 @@ def test_the_optimum_is_that_of_all_allocations_and_of_networkx(
     assert value(gains, greedy_allocation(gains)) <= most(gains)
 
 
+def test_the_most_gainful_pairs_are_taken_first_however_small_the_gains() -> None:
+    """By sorting all pairs, where no two gains are alike."""
+    rng = np.random.default_rng(5)
+    for cooks, orders in [(1, 4), (3, 2), (4, 4), (5, 3)] * 5:
+        gains = rng.permutation(cooks * orders).reshape(cooks, orders) / 8 - 0.5
+        plan: list[int | None] = [None] * cooks
+        for cook, order in sorted(np.ndindex(gains.shape), key=lambda pair: -gains[pair]):
+            if gains[cook, order] > 0 and plan[cook] is None and order not in plan:
+                plan[cook] = order
+        assert greedy_allocation(gains) == plan
+
+
 def test_a_dish_is_paid_once_in_time_and_all_work_is_counted() -> None:
     """Two cooks take order 1, a third is late with order 2, a fourth rests; worked by hand."""
     game = OrderKitchen(services=1)

@@ -172,6 +172,28 @@ def test_an_expert_is_asked_at_the_states_of_others() -> None:
     assert set(AskedExpert(lost)(records[0])) == {"no move"}
 
 
+def test_an_expert_forgets_every_state_it_was_asked_at() -> None:
+    class Remembers(palestra.Agent):
+        name = "remembers"
+
+        def __init__(self) -> None:
+            self.asked: list[int] = []
+            self.forgotten: list[int] = []
+
+        def act(self, turns: Sequence[palestra.Turn]) -> list[palestra.Decision]:
+            self.asked += [turn.episode_key for turn in turns]
+            return [palestra.Decision(action=turn.legal[0]) for turn in turns]
+
+        def forget(self, episode_key: int) -> None:
+            self.forgotten.append(episode_key)
+
+    (record,) = palestra.play("games/ConnectFour-v0", agents="random", seed=4)
+    expert = Remembers()
+    AskedExpert(expert)(record)
+    assert expert.forgotten == expert.asked
+    assert len(expert.asked) == len(record.turns)
+
+
 def test_an_expert_that_draws_gives_a_record_one_answer() -> None:
     records = palestra.play("games/ConnectFour-v0", agents="random", episodes=3)
     for record in records:
