@@ -110,7 +110,7 @@ PAGE_EXCEPTIONS = {
     "docs/watching.md": Exceptions(
         {
             "palestra play games/ConnectFour-v0 --agents human": PERSON,
-            "human:window": PERSON,
+            "--render pygame": PERSON,
             "palestra view": "serves until it is stopped",
             "train-llm plan.toml": "trains by a plan of your own",
             "wandb:": "needs packages of other projects",

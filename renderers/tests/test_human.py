@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -217,6 +218,34 @@ def test_a_picture_beside_a_person_shows_their_seat(
     shown = capsys.readouterr().out
     assert "(to player_1)" not in shown
     assert re.search(r"player_1 \[\?\]", shown)
+
+
+@pytest.mark.parametrize(
+    ("asked", "seated"),
+    [
+        ("human", "human:window=true"),
+        ("human:window=true", "human:window=true"),
+        ("human:window=false", "human:window=false"),
+    ],
+)
+def test_a_person_plays_in_the_window_that_is_asked_for(
+    asked: str, seated: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    """And no second window is opened beside it, which would stand still."""
+    monkeypatch.chdir(tmp_path)
+    made: list[str] = []
+
+    class Leaves(HumanAgent):
+        def act(self, turns: Any) -> Any:
+            made.append("window" if isinstance(self._place, WindowSeat) else "terminal")
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("palestra_renderers.human.HumanAgent", Leaves)
+    arguments = ("games/TicTacToe-v0", "--agents", f"{asked},first", "--render", "pygame")
+    assert run(monkeypatch, "", *arguments, "--out", "a") == 130
+    plan = json.loads((tmp_path / "a" / "run.json").read_text("utf-8"))
+    assert plan["agents"] == [seated, "first"]
+    assert made == ["window" if seated.endswith("true") else "terminal"]
 
 
 # In the window

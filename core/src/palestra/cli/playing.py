@@ -98,6 +98,11 @@ def play_command(
     people = _people(seated)  # people see their own view; no second picture is drawn
     render = render or ("browser" if browser else "")
     mode = render or ("terminal" if episodes == 1 and not verbose and not people else "none")
+    if mode == "pygame" and people:  # a second window would stand still while a person thinks
+        seated, mode = (
+            [in_window(one) if s in people else one for s, one in enumerate(seated)],
+            "none",
+        )
     hooks: list[Any] = [Narrator(console)] if verbose else []
     watchers = []
     artist = None if mode == "none" else _artist(spec, mode, asked=bool(render))
@@ -174,6 +179,15 @@ def _people(agents: list[str]) -> list[int]:
     known = registry().agents
     names = [parse_agent(agent)[0] for agent in agents]
     return [s for s, name in enumerate(names) if name in known and known[name].kind == "human"]
+
+
+def in_window(agent: str) -> str:
+    """A person who plays where the pictures are, `human:window=true`, if their agent can."""
+    name, options, _ = parse_agent(agent)
+    declared = {option.name for option in registry().agents[name].options}
+    if "window" not in declared or "window" in options:
+        return agent
+    return f"{agent}{',' if options else ':'}window=true"
 
 
 def _viewer(game: Game[Any, Any], people: list[int]) -> int | None:
