@@ -455,6 +455,7 @@ def cue_returns(algo: Any, recurrent: bool, seats: int, seed: int) -> float:
 
 
 @pytest.mark.slow
+@pytest.mark.exhaustive(sample=1)
 @pytest.mark.parametrize(("algo", "seats"), [("vdn", 2), ("qmix", 3), ("mappo", 3), ("iql", 5)])
 def test_only_who_remembers_names_a_cue_that_is_gone(cue: None, algo: str, seats: int) -> None:
     """By the last observation alone nobody is right more often than once in three times."""
