@@ -11,7 +11,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, Grid, InvalidAction, Turn
-from palestra.cli import main
+from palestra.cli import main, playing
 from palestra_renderers.drawing import pygame
 from palestra_renderers.human import HumanAgent, Terminal
 from palestra_renderers.public import public_scene
@@ -201,9 +201,10 @@ def test_one_picture_never_shows_two_people_each_others_secrets(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = ("games/KuhnPoker-v0", "--agents", "human", "--render", "terminal")
-    assert run(monkeypatch, "", *asked) == 2
-    assert "secrets" in capsys.readouterr().err
+    for render in ("terminal", "pygame"):
+        asked = ("games/KuhnPoker-v0", "--agents", "human", "--render", render)
+        assert run(monkeypatch, "", *asked) == 2
+        assert "secrets" in capsys.readouterr().err
 
 
 def test_a_picture_beside_a_person_shows_their_seat(
@@ -240,12 +241,21 @@ def test_a_person_plays_in_the_window_that_is_asked_for(
             made.append("window" if isinstance(self._place, WindowSeat) else "terminal")
             raise KeyboardInterrupt
 
+    opened: list[str] = []
+    before = playing._artist
+
+    def artist(spec: Any, mode: str, **more: Any) -> Any:
+        opened.append(mode)
+        return before(spec, mode, **more)
+
     monkeypatch.setattr("palestra_renderers.human.HumanAgent", Leaves)
+    monkeypatch.setattr(playing, "_artist", artist)
     arguments = ("games/TicTacToe-v0", "--agents", f"{asked},first", "--render", "pygame")
     assert run(monkeypatch, "", *arguments, "--out", "a") == 130
     plan = json.loads((tmp_path / "a" / "run.json").read_text("utf-8"))
     assert plan["agents"] == [seated, "first"]
     assert made == ["window" if seated.endswith("true") else "terminal"]
+    assert opened == ([] if seated.endswith("true") else ["pygame"])
 
 
 # In the window

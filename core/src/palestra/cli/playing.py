@@ -98,16 +98,15 @@ def play_command(
     people = _people(seated)  # people see their own view; no second picture is drawn
     render = render or ("browser" if browser else "")
     mode = render or ("terminal" if episodes == 1 and not verbose and not people else "none")
-    if mode == "pygame" and people:  # a second window would stand still while a person thinks
-        seated, mode = (
-            [in_window(one) if s in people else one for s, one in enumerate(seated)],
-            "none",
-        )
+    viewer = None if mode == "none" else _viewer(game, people)
+    if mode == "pygame" and people:
+        seated = [in_window(one) if s in people else one for s, one in enumerate(seated)]
+        if all(plays_in_window(seated[s]) for s in people):
+            mode = "none"  # a second window would stand still while a person thinks
     hooks: list[Any] = [Narrator(console)] if verbose else []
     watchers = []
     artist = None if mode == "none" else _artist(spec, mode, asked=bool(render))
     if artist is not None:
-        viewer = _viewer(game, people)
         if hasattr(artist, "folder"):
             artist.folder = folder / mode
         watchers.append(Watcher(artist, pause, viewer))
@@ -188,6 +187,10 @@ def in_window(agent: str) -> str:
     if "window" not in declared or "window" in options:
         return agent
     return f"{agent}{',' if options else ':'}window=true"
+
+
+def plays_in_window(agent: str) -> bool:
+    return bool(parse_agent(agent)[1].get("window"))
 
 
 def _viewer(game: Game[Any, Any], people: list[int]) -> int | None:
