@@ -9,7 +9,7 @@ the programs that it starts, reaches which line. Then each fault is put into the
 and the tests that reach it run until one fails: some of `make test`, all of it, and if none does
 the exhaustive ones. A fault that only the exhaustive tests catch is one that `make test` has lost.
 `pytest --collect-only -q >before.txt` lists what `make test` runs; `--chosen before.txt` then says
-in minutes what a change of `costs.tsv` or of `selection.py` loses.
+in an hour or two what a change of `costs.tsv` or of `selection.py` loses.
 
 What was found is kept line by line in `faults.jsonl`; a run that was cut off goes on there.
 """
@@ -298,7 +298,7 @@ def main() -> None:
     areas = {Path(m).resolve().relative_to(ROOT).as_posix(): given.count for m in given.modules}
     faults = draw(areas or AREAS, given.seed)
     chosen = given.chosen.read_text("utf-8") if given.chosen else ""
-    drawn = repr((faults, given.tests, *([chosen] if chosen else []))).encode()
+    drawn = repr((faults, given.tests, chosen)).encode()
     work = given.work / hashlib.sha256(drawn).hexdigest()[:12]  # notes of others name other lines
     work.mkdir(parents=True, exist_ok=True)
     copy, kept = Copy(work), work / "faults.jsonl"

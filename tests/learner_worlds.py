@@ -1,8 +1,10 @@
-"""For tests of learners: small games of two whose answers are known by hand."""
+"""For tests of learners: small games whose answers are known by hand, and a resumed trainer."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -226,3 +228,18 @@ class Cue(ArrayGame[CueState]):
             obs[state.cues[seat]] = 1
         elif state.turn == state.length - 1:
             obs[config.num_cues] = 1
+
+
+def whole_and_resumed(made: Callable[[], Any], folder: Path) -> tuple[Any, Any]:
+    """A trainer after four updates, and one that was saved and loaded after two of its four."""
+    whole = made()
+    for _ in range(4):
+        whole.update()
+    half = made()  # it seeds torch's own generator, from which updates draw
+    for _ in range(2):
+        half.update()
+    half.save(folder)
+    again = type(half).load(folder)
+    for _ in range(2):
+        again.update()
+    return whole, again

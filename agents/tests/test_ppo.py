@@ -11,6 +11,7 @@ import numpy as np
 import palestra
 import pytest
 import torch
+from learner_worlds import whole_and_resumed
 from palestra import InvalidOption
 from palestra.cli import main
 from palestra_agents.ppo.checkpoint import CHECKPOINT, read_checkpoint
@@ -130,16 +131,9 @@ def test_random_rivals_are_played_against_and_not_learned_from() -> None:
 
 
 def test_a_resumed_run_goes_on_as_if_never_stopped(tmp_path: Path) -> None:
-    whole = Trainer("games/ConnectFour-v0", {"rows": 4}, SMALL)
-    for _ in range(4):
-        whole.update()
-    half = Trainer("games/ConnectFour-v0", {"rows": 4}, SMALL)
-    for _ in range(2):
-        half.update()
-    half.save(tmp_path)
-    again = Trainer.load(tmp_path)
-    for _ in range(2):
-        again.update()
+    whole, again = whole_and_resumed(
+        lambda: Trainer("games/ConnectFour-v0", {"rows": 4}, SMALL), tmp_path
+    )
     assert again.steps == whole.steps
     for one, other in zip(whole.network.parameters(), again.network.parameters(), strict=True):
         assert torch.equal(one, other)

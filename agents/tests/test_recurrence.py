@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from learner_worlds import Cue
+from learner_worlds import Cue, whole_and_resumed
 from palestra import Agent, EnvSpec, Episode, InvalidOption, Turn, make_agent
 from palestra.kernel.registry import registry
 from palestra_agents.learners.field import Field, explore
@@ -254,16 +254,7 @@ def test_what_is_learnt_from_is_what_was_played(
 )
 def test_a_run_is_resumed_to_the_bit(env: str, central: bool, tmp_path: Path) -> None:
     settings = replace(SMALL, central=central, value_norm=True)
-    whole = Trainer(env, {}, settings)
-    for _ in range(4):
-        whole.update()
-    half = Trainer(env, {}, settings)
-    for _ in range(2):
-        half.update()
-    half.save(tmp_path)
-    again = Trainer.load(tmp_path)
-    for _ in range(2):
-        again.update()
+    whole, again = whole_and_resumed(lambda: Trainer(env, {}, settings), tmp_path)
     for one, other in zip(whole.network.parameters(), again.network.parameters(), strict=True):
         assert torch.equal(one, other)
     file = tmp_path / "policy.pt"

@@ -58,7 +58,7 @@ def words_abreast(cards: Sequence[Card], width: float, height: float) -> int:
     rows = 1
     while words and (rows + 1) * LEGIBLE * 1.3 <= height:
         room = 0.72 * width / -(-len(cards) // rows)
-        if min(height_for(word, room, height) for word in words) >= LEGIBLE:
+        if min(height_for(text, room, height) for text in words) >= LEGIBLE:
             break
         rows += 1
     return -(-len(cards) // rows)
