@@ -8,6 +8,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng
+from palestra.scene import Cards
 from palestra_games.social.reference import Pick, Place, Reference, ReferenceState, Say
 
 
@@ -103,3 +104,19 @@ def test_words_are_counted() -> None:
 def test_candidates_are_no_more_than_objects() -> None:
     with pytest.raises(InvalidOption, match="from 2 to 4"):
         Reference(attributes=1, values=4, candidates=5)
+
+
+@pytest.mark.parametrize("game", ["pick", "build"])
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_the_last_picture_has_what_both_were_told(game: str, rounds: int) -> None:
+    episode, rng = Episode(Reference(game=game, rounds=rounds), 3), Rng.seeded(5)
+    while not episode.over:
+        episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
+    told = [event.text for event in episode.events if event.kind == "reveal"][-1]
+    for seat in (None, 0, 1):
+        rows = [part for part in episode.scene(seat).all_parts() if isinstance(part, Cards)]
+        assert [row.owner for row in rows] == (
+            ["meant"] if game == "pick" else ["to build", "built"]
+        )
+        for row in rows:
+            assert ", ".join(card.label for card in row.cards) in told

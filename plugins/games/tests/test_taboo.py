@@ -7,6 +7,7 @@ from typing import Any
 import palestra
 import pytest
 from palestra import Episode, InvalidAction, InvalidOption, Rng, Turn, make_agent
+from palestra.scene import Cards
 from palestra_games.social.taboo import Describe, Guess, Skip, Taboo
 
 ENV = "games/Taboo-v0"
@@ -178,3 +179,16 @@ def test_scripted_players_find_most_cards_that_are_shipped() -> None:
 def test_bad_options_say_what_is_accepted(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InvalidOption, match=said):
         Taboo(**options)
+
+
+@pytest.mark.parametrize("cards", [1, 4])
+def test_the_last_picture_has_the_words_that_both_were_told(cards: int) -> None:
+    episode, rng = Episode(Taboo(cards=cards), 3), Rng.seeded(5)
+    while not episode.over:
+        episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
+    told = [event.data["word"] for event in episode.events if "The word was" in event.text]
+    for seat in (None, 0, 1):
+        (row,) = episode.scene(seat).all_parts()
+        assert isinstance(row, Cards)
+        assert [card.rank for card in row.cards] == told
+    assert len(told) == cards

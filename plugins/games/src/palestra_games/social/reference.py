@@ -331,14 +331,17 @@ class Reference(Talking, TextGame[ReferenceState]):
         return self.observation_space(seat)
 
     def scene(self, state: ReferenceState, seat: int | None = None) -> Scene:
-        """What either player sees of the objects or the rows, and the last message."""
+        """What either player sees of the objects or the rows, and the last message.
+
+        At the end: what both were told when the last round was over.
+        """
         caption = f"Round {min(state.round + 1, self.rounds)} of {self.rounds}, "
         caption += f"{state.points:g} understood"
+        rows = self._target_and_choices(state) if self.game == "pick" else self._rows(state)
         if not self.to_act(state):
-            return Scene(caption)
+            return Scene(caption, parts=rows[:1] if self.game == "pick" else rows)
         speaker = self.speaker(state)
         hears, speaks = seat != speaker, seat in (None, speaker)
-        rows = self._target_and_choices(state) if self.game == "pick" else self._rows(state)
         shown = (rows[0],) * speaks + rows[1:] * (hears or self.game == "build")
         said = (
             (Saying(self.players[speaker], self.quoted(state.said), speaker),) if state.said else ()

@@ -329,10 +329,14 @@ class Taboo(AssociationTable, Talking, TextGame[Cards]):
         return mask
 
     def scene(self, state: Cards, seat: int | None = None) -> Scene:
-        """The card, which the guesser does not see, and what was said and guessed of it."""
+        """The card, which the guesser does not see, and what was said and guessed of it.
+
+        At the end: the words of all cards, which both were told.
+        """
         done = f"Card {min(len(state.done) + 1, self.cards)} of {self.cards}, found {state.points}"
         if not self.to_act(state):
-            return Scene(done)
+            words = (Card(self.vocabulary[word], colour="gold") for word in state.done)
+            return Scene(done, parts=(CardRow("words", tuple(words)),))
         left = f"Guesses left: {self.tries - len(state.guessed)}."
         talk = []
         for said, guess in zip_longest(state.said, state.guessed):
