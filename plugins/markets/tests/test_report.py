@@ -103,7 +103,7 @@ def test_names_are_escaped_and_the_page_needs_no_network() -> None:
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     assert f'http-equiv="Content-Security-Policy" content="{policy}"' in text
     assert "cost-ratio" in text
-    assert figures_of(record, 0) == text
+    assert page([record]) == text
 
 
 def test_other_games_get_returns_alone(tmp_path: Path) -> None:
