@@ -6,6 +6,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 
 import palestra
@@ -147,7 +148,7 @@ def test_trackio_keeps_a_run_on_this_machine(
         written.log(step, row)
     written.close()
     (store,) = tmp_path.rglob("tests.db")
-    with sqlite3.connect(store) as database:
+    with closing(sqlite3.connect(store)) as database:
         rows = database.execute("select step, metrics from metrics order by step").fetchall()
     assert [step for step, _ in rows] == [1, 4]
     assert "0.25" in str(rows[1][1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,8 @@ def test_an_answer_is_that_of_joins_over_the_pages(hops: int, size: int) -> None
         start = library.entities[question.start].name
         names = [hop.name for hop in question.hops]
         query = f"select f{hops - 1}.object from {' '.join(joins)} where {' and '.join(where)}"
-        rows = tables(library.pages()).execute(query, (start, *names)).fetchall()
+        with closing(tables(library.pages())) as facts:
+            rows = facts.execute(query, (start, *names)).fetchall()
         assert rows == [(library.chain(question)[-1],)]
 
 

@@ -260,7 +260,8 @@ def test_writes_are_refused(sql: str) -> None:
 
 
 def test_either_of_two_locks_is_enough() -> None:
-    connection = Database(7, 200)._connection
+    records = Database(7, 200)
+    connection = records._connection
     connection.set_authorizer(None)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
         connection.execute("DELETE FROM cases")

@@ -711,6 +711,7 @@ def test_answers_and_final_states_are_those_of_the_same_calls_in_sqlite(seed: in
         for number, row in enumerate(rows):
             now = [episode.state[table_schema.name, number, c] for c in table_schema.columns]
             assert list(row) == now
+    database.close()
 
 
 @pytest.mark.parametrize("domains", [3, 8])

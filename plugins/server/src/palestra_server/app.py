@@ -72,16 +72,18 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await server.start()
-        if first is not None:
-            opened = await server.create_own(first)
-            if tell is not None:
-                tell(opened)
-        async with AsyncExitStack() as open_dialects:
-            for dialect in dialects:
-                await open_dialects.enter_async_context(dialect.running())
-            yield
-        await pictures.close()
-        await server.stop()
+        try:
+            if first is not None:
+                opened = await server.create_own(first)
+                if tell is not None:
+                    tell(opened)
+            async with AsyncExitStack() as open_dialects:
+                for dialect in dialects:
+                    await open_dialects.enter_async_context(dialect.running())
+                yield
+        finally:
+            await pictures.close()
+            await server.stop()
 
     matches, pictures = Matches(server, token), Pictures()
     routes = [

@@ -160,61 +160,63 @@ def serve_command(
         limits = msgspec.convert(read_options(limit or []), Limits)
     except msgspec.ValidationError as error:
         raise InvalidOption(f"--limit: {error}") from None
-    held = ExitStack()  # until the process ends
-    if store != ":memory:" and "://" not in store:
-        held.enter_context(hold_lock(Path(f"{store}.lock"), f"to {store}", "--store"))
-    hosts = [*LOOPBACK, host, *(name or [])]
-    words = [word for word in dialects.split(",") if word]
-    if workers > 1 or inside:
-        if first is not None:
-            raise InvalidOption("with --workers or --inside, open matches once it serves")
-        settings = Settings(
-            *(url, hosts, token, words, upstream, upstream_key, upstream_tokens),
-            *(inside or "127.0.0.1", limits, log_json, other_versions, allowed),
-            *(usual, proxies),
+    with ExitStack() as held:  # the lock, and the database where the server does not start
+        if store != ":memory:" and "://" not in store:
+            held.enter_context(hold_lock(Path(f"{store}.lock"), f"to {store}", "--store"))
+        hosts = [*LOOPBACK, host, *(name or [])]
+        words = [word for word in dialects.split(",") if word]
+        if workers > 1 or inside:
+            if first is not None:
+                raise InvalidOption("with --workers or --inside, open matches once it serves")
+            settings = Settings(
+                *(url, hosts, token, words, upstream, upstream_key, upstream_tokens),
+                *(inside or "127.0.0.1", limits, log_json, other_versions, allowed),
+                *(usual, proxies),
+            )
+            port_socket = listen(host, port)
+            write_logs(log_json)
+            console.print(
+                f"serving {_home(port_socket, certificate)}", soft_wrap=True, highlight=False
+            )
+            serve_workers(settings, workers, port_socket, **tls)
+            return
+        connections.set_bounds(limits.per_address, proxies)
+        matches = MatchStore(url)
+        held.callback(matches.close)
+        server = MatchServer(
+            *(matches, limits),
+            allowed=allowed,
+            other_versions=other_versions,
+            usual=usual,
         )
+        spoken = [open_dialect(word, server, token) for word in words]
+        if upstream:
+            from palestra_server.dialects.openai import CaptureDialect
+
+            spoken.append(CaptureDialect(server, upstream, upstream_key, tokens=upstream_tokens))
         port_socket = listen(host, port)
         write_logs(log_json)
-        console.print(f"serving {_home(port_socket, certificate)}", soft_wrap=True, highlight=False)
-        with held:
-            serve_workers(settings, workers, port_socket, **tls)
-        return
-    connections.set_bounds(limits.per_address, proxies)
-    server = MatchServer(
-        *(MatchStore(url), limits),
-        allowed=allowed,
-        other_versions=other_versions,
-        usual=usual,
-    )
-    spoken = [open_dialect(word, server, token) for word in words]
-    if upstream:
-        from palestra_server.dialects.openai import CaptureDialect
+        home = _home(port_socket, certificate)
 
-        spoken.append(CaptureDialect(server, upstream, upstream_key, tokens=upstream_tokens))
-    port_socket = listen(host, port)
-    write_logs(log_json)
-    home = _home(port_socket, certificate)
+        def tell(opened: NewMatch) -> None:
+            play, watch = page_links(home, opened)
+            console.print(f"play    {play}\nwatch   {watch}", soft_wrap=True, highlight=False)
+            if browser:
+                webbrowser.open(play)
 
-    def tell(opened: NewMatch) -> None:
-        play, watch = page_links(home, opened)
-        console.print(f"play    {play}\nwatch   {watch}", soft_wrap=True, highlight=False)
-        if browser:
-            webbrowser.open(play)
-
-    app = create_app(
-        server,
-        hosts=hosts,
-        token=token,
-        first=first,
-        tell=tell,
-        dialects=spoken,
-        proxies=proxies,
-    )
-    console.print(f"serving {home}", soft_wrap=True, highlight=False)
-    if browser and first is None:
-        webbrowser.open(home)
-    config = uvicorn.Config(app, ws_max_size=MOST_OF_A_FRAME, **connections.SETTINGS, **tls)
-    with held:
+        app = create_app(
+            server,
+            hosts=hosts,
+            token=token,
+            first=first,
+            tell=tell,
+            dialects=spoken,
+            proxies=proxies,
+        )
+        console.print(f"serving {home}", soft_wrap=True, highlight=False)
+        if browser and first is None:
+            webbrowser.open(home)
+        config = uvicorn.Config(app, ws_max_size=MOST_OF_A_FRAME, **connections.SETTINGS, **tls)
         uvicorn.Server(config).run([port_socket])
 
 

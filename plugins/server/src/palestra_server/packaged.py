@@ -7,7 +7,7 @@ import os
 import secrets
 import sys
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -116,10 +116,11 @@ def _openenv_app(server: MatchServer, package: Package, token: str, hosts: list[
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         await server.start()
-        async with AsyncExitStack() as open_dialects:
-            await open_dialects.enter_async_context(dialect.running())
-            yield
-        await server.stop()
+        try:
+            async with dialect.running():
+                yield
+        finally:
+            await server.stop()
 
     return Starlette(
         routes=dialect.routes, middleware=[Middleware(Guard, hosts=hosts)], lifespan=lifespan

@@ -8,7 +8,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -194,6 +194,15 @@ class MatchStore:
         try:
             # a connection from before the database was restarted is replaced, not used
             self._engine = create_engine(url, pool_pre_ping=not self.is_local, hide_parameters=True)
+        except (SQLAlchemyError, ImportError, ValueError) as error:
+            raise self._problem("open", error) from error
+        with ExitStack() as opened:
+            opened.callback(self._engine.dispose)
+            self._open_tables()
+            opened.pop_all()
+
+    def _open_tables(self) -> None:
+        try:
             if self.is_local:
                 event.listen(self._engine, "connect", _write_ahead)
             self._create_tables()

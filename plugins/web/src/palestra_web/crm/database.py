@@ -15,6 +15,7 @@ from math import inf
 from threading import Lock
 from time import monotonic
 from typing import Any, NamedTuple
+from weakref import finalize
 
 from palestra_web.crm.organisation import TODAY, organisation
 from palestra_web.crm.schema import OBJECTS, REFERS, ddl
@@ -54,7 +55,7 @@ class Database:
         self._lock = Lock()
         self._left, self._until = inf, inf
         made = organisation(seed, cases)
-        self._connection = sqlite3.connect(":memory:", check_same_thread=False)
+        self._connection = self._connect()
         self._connection.executescript(ddl())
         for name, columns in OBJECTS.items():
             marks = ", ".join("?" * len(columns))
@@ -68,9 +69,14 @@ class Database:
         self.ask: Callable[[str], QueryResult] = lru_cache(256)(self._ask)
         self.every: Callable[[str], tuple[tuple[Any, ...], ...]] = lru_cache(4096)(self._every)
 
+    def _connect(self) -> sqlite3.Connection:
+        """An empty database that is closed when this object is gone."""
+        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        finalize(self, connection.close)
+        return connection
+
     def _seal(self) -> None:
-        connection = self._connection
-        clock = sqlite3.connect(":memory:", check_same_thread=False)
+        connection, clock = self._connection, self._connect()
         for name in CLOCKS:
             connection.create_function(
                 name, -1, partial(_date_function, clock, name), deterministic=True
