@@ -180,6 +180,30 @@ def test_a_wrong_model_is_named(code: str, why: str) -> None:
     assert why in str(attempt("{}", (code,)))
 
 
+@pytest.mark.parametrize("story", [*sorted(STORIES), "composed"])
+@pytest.mark.parametrize("form", ["whole", "clauses"])
+def test_no_example_of_an_answer_is_a_model_of_the_story(story: str, form: str) -> None:
+    """All that the grammar offers: in each clause, and as a whole program."""
+    for seed in range(3):
+        game = OptiMUS(story=story, form=form)  # type: ignore[arg-type]
+        episode = palestra.Episode(game, seed)
+        with pytest.raises(InvalidAction) as refused:
+            episode.parse(0, "?")
+        shown = STORIES[story].solution if story in STORIES else ()
+        assert not any(repr(part)[1:-1] in str(refused.value) for part in shown)
+        (option,) = (o for o in game.options(episode.state, 0) if o.fields and "code" in o.fields)
+        codes = option.fields["code"].samples
+        if form == "whole":
+            for code in codes[: game.turns - 1]:
+                episode.act({0: Program(code)})
+        else:
+            for number in range(len(episode.state.clauses)):
+                episode.act({0: Clause(number, codes[number % len(codes)])})
+        while not episode.over:
+            episode.act({0: Finish()})
+        assert episode.returns[0] == 0
+
+
 def test_an_error_names_its_clause() -> None:
     found = str(attempt("{}", ("variable('x')\n", "y = 1\nundefined\n")))
     assert "clause 1, line 2" in found
