@@ -58,6 +58,18 @@ def test_the_heuristic_runs_in_the_sandbox(name: str) -> None:
     assert "error" not in str(episode.log[-1])
 
 
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_no_example_of_a_program_is_paid(name: str) -> None:
+    """All that the grammar offers, the first of which a refusal shows."""
+    for level in ("small", "medium"):
+        game = COBench(problem=name, level=level, tests=2)  # type: ignore[arg-type]
+        episode = palestra.Episode(game, 3)
+        for code in game.options(episode.state, 0)[0].fields["code"].samples:  # type: ignore[union-attr]
+            episode.act({0: Program(code)})
+        episode.act({0: Finish()})
+        assert episode.returns[0] == 0
+
+
 def first_reply(code: str, **options: Any) -> str:
     episode = palestra.Episode(COBench(problem="tsp", development=1, tests=1, **options), 0)
     episode.act({0: Program(code)})
