@@ -58,6 +58,18 @@ def test_the_heuristic_runs_in_the_sandbox(name: str) -> None:
     assert "error" not in str(episode.log[-1])
 
 
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_no_example_of_a_program_is_paid(name: str) -> None:
+    """All that the grammar offers, the first of which a refusal shows."""
+    for level in ("small", "medium"):
+        game = COBench(problem=name, level=level, tests=2)  # type: ignore[arg-type]
+        episode = palestra.Episode(game, 3)
+        for code in game.options(episode.state, 0)[0].fields["code"].samples:  # type: ignore[union-attr]
+            episode.act({0: Program(code)})
+        episode.act({0: Finish()})
+        assert episode.returns[0] == 0
+
+
 def first_reply(code: str, **options: Any) -> str:
     episode = palestra.Episode(COBench(problem="tsp", development=1, tests=1, **options), 0)
     episode.act({0: Program(code)})
@@ -178,6 +190,30 @@ def test_the_right_model_wins_and_a_relaxed_one_not_always(form: str) -> None:
 )
 def test_a_wrong_model_is_named(code: str, why: str) -> None:
     assert why in str(attempt("{}", (code,)))
+
+
+@pytest.mark.parametrize("story", [*sorted(STORIES), "composed"])
+@pytest.mark.parametrize("form", ["whole", "clauses"])
+def test_no_example_of_an_answer_is_a_model_of_the_story(story: str, form: str) -> None:
+    """All that the grammar offers: in each clause, and as a whole program."""
+    for seed in range(3):
+        game = OptiMUS(story=story, form=form)  # type: ignore[arg-type]
+        episode = palestra.Episode(game, seed)
+        with pytest.raises(InvalidAction) as refused:
+            episode.parse(0, "?")
+        shown = STORIES[story].solution if story in STORIES else ()
+        assert not any(repr(part)[1:-1] in str(refused.value) for part in shown)
+        (option,) = (o for o in game.options(episode.state, 0) if o.fields and "code" in o.fields)
+        codes = option.fields["code"].samples
+        if form == "whole":
+            for code in codes[: game.turns - 1]:
+                episode.act({0: Program(code)})
+        else:
+            for number in range(len(episode.state.clauses)):
+                episode.act({0: Clause(number, codes[number % len(codes)])})
+        while not episode.over:
+            episode.act({0: Finish()})
+        assert episode.returns[0] == 0
 
 
 def test_an_error_names_its_clause() -> None:

@@ -9,13 +9,15 @@ from typing import Any
 import palestra
 import pandas as pd
 import pytest
+from palestra.kernel.registry import registry
 from palestra_tasks.desk import Finish
 from palestra_tasks.office.errands import KINDS, Errands, Open, Write
-from palestra_tasks.office.lists import Form, Row, criteria, write_list
+from palestra_tasks.office.lists import ITEMS, Form, Row, criteria, write_list
 
 FORM = Form("Office notes", "* ", " | ", True, "capitals", "amount, largest first", True, 6, "and")
 ROWS = (Row("rail pass", "travel", 40), Row("taxi ride", "travel", 95), Row("ink bottle", "", 7))
 GOOD = write_list(ROWS, FORM)
+SPLITS = registry().environment("tasks/Errands-v0").splits
 
 
 def start(kind: str, seed: int, **options: Any) -> palestra.Episode:
@@ -59,6 +61,11 @@ def test_a_list_in_its_form() -> None:
         (" thank", " AND", {"banned word"}),
         (" thank", " sandwich", set()),
         ("\n", "\n\n", set()),
+        ("* 40 | RAIL PASS", "* 40 | RAIL PASS 41 42", {"amounts", "lines"}),
+        ("* 40 | RAIL PASS", "* 40 | RAIL PASS\n* 40 | RAIL PASS", {"lines"}),
+        ("* 40 | RAIL PASS", "* 40 | RAIL PASS\n* 50 | RAIL PASS", {"amounts", "lines"}),
+        ("Total: 142", "Total: 141\nTotal: 142", {"total"}),
+        ("Total: 142", "Total: 142\ntotal: 143", {"total"}),
         (GOOD, "", set(criteria("", ROWS, FORM))),
         (GOOD, "Total: 142", set(criteria("", ROWS, FORM))),
     ],
@@ -161,6 +168,31 @@ def test_instructions_in_attachments_matter() -> None:
             means[name] = sum(record.returns[0] for record in records) / 8
         assert means["errands-careful"] == 1
         assert means["errands-hasty"] < 0.75
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "composed"])
+@pytest.mark.parametrize("seed", range(6))
+def test_naming_more_rows_than_are_wanted_divides_the_pay(kind: str, seed: int) -> None:
+    """A right list with every other item of the office below it, in nobody's form."""
+    episode = start(kind, seed)
+    game, state = episode.game, episode.state
+    wanted, form = game.wanted(state), state.form
+    right = write_list(wanted, form)
+    assert hand_in(start(kind, seed), right) == 1
+    others = [item for item in ITEMS if item not in {row.item for row in wanted}]
+    title, rest = right.split("\n", 1)
+    share = len(wanted) / len(ITEMS)
+    assert hand_in(episode, "\n".join([title, *others, rest])) == pytest.approx(8 / 9 * share)
+
+
+@pytest.mark.parametrize("split", ["small", "medium", "large", "held-out-large", "workflow"])
+def test_all_items_in_the_form_of_the_request_earn_little_unread(split: str) -> None:
+    paid = 0.0
+    for seed in range(60):
+        episode = palestra.Episode(Errands(**SPLITS[split]), seed)
+        form = episode.state.form  # the request tells it
+        paid += hand_in(episode, write_list(tuple(Row(item, "", 1) for item in ITEMS), form)) / 60
+    assert paid < 0.3
 
 
 def test_a_style_that_nobody_read_is_any_that_the_opened_list_allows() -> None:

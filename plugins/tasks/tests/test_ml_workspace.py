@@ -173,3 +173,16 @@ def test_experiments_pay() -> None:
     assert means["experimenter"] > means["experimenter-linear"] + 0.2
     found = palestra.measure(records[0])
     assert set(found) >= {"experiment-success:tenth", "experiment-success:runs"}
+
+
+@pytest.mark.parametrize("kind", ["line", "curve", "classes", "series", "project"])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_example_of_a_script_is_better_than_the_first_one(kind: str, seed: int) -> None:
+    options = {"project": "medium"} if kind == "project" else {"data": kind}
+    game = MLWorkspace(**options)
+    offered = game.options(game.initial_state(seed), 0)[1].fields["code"].samples
+    for code in offered:
+        episode = palestra.Episode(game, seed)
+        episode.act({0: Program(code)})
+        episode.act({0: Finish()})
+        assert episode.returns[0] == 0

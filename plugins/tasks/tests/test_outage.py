@@ -23,6 +23,7 @@ from palestra_tasks.clinic.outage import (
     imagine_outage,
 )
 from palestra_tasks.clinic.responders import RunbookReader, Seen
+from sklearn.metrics import jaccard_score
 
 SIZES = ("small", "medium", "large")
 SPLITS = registry().environment("tasks/Incident-v0").splits
@@ -187,6 +188,41 @@ def test_no_shortcut_earns_nine_tenths_of_the_reference(reading: type[Seen]) -> 
             episode.act({0: step})
         paid += episode.returns[0]
     assert paid / 60 < 0.9
+
+
+@pytest.mark.parametrize("split", ["small", "medium", "large", "held-out-small", "held-out-large"])
+def test_commands_for_every_service_earn_little(split: str) -> None:
+    """The true cause, its commands for all services, and connections of all reset."""
+    game, paid = IncidentResponse(**SPLITS[split]), 0.0
+    for seed in range(60):
+        outage = game.initial_state(seed).outage
+        assert outage is not None
+        said = [line.split(" ") for line in outage.remedy]
+        lines = {
+            f"{name} {' '.join([service, *rest])}"
+            for name, _, *rest in said
+            for service in outage.services
+        }
+        lines |= {f"reset-connections {service}" for service in outage.services}
+        paid += pay_of(Brief(outage.kind, "\n".join(sorted(lines)), "low"), outage) / 60
+    assert 0 < paid < 0.3
+
+
+@pytest.mark.parametrize("extra", range(5))
+def test_a_command_too_many_costs_as_much_as_it_dilutes(extra: int) -> None:
+    """By scikit-learn's index of commands and of words; all are valid and name a service."""
+    outage = drawn(7)
+    more = [f"restart {one}" for one in outage.services if f"restart {one}" not in outage.remedy]
+    said = [*outage.remedy, *more[:extra]]
+
+    def index(*both: list[str]) -> float:
+        every = sorted({one for some in both for one in some})
+        return float(jaccard_score(*([one in some for one in every] for some in both)))
+
+    words = index(" ".join(said).split(), " ".join(outage.remedy).split())
+    wanted = index(said, list(outage.remedy)) * (1 + 1 + words) / 3
+    paid = pay_of(Brief(outage.kind, "\n".join(said), "low"), outage)
+    assert paid == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("panels", [(), (0,), (0, 2), (1, 3)])

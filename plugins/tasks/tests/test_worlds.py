@@ -179,6 +179,13 @@ def test_a_world_of_ones_own_is_played() -> None:
 
 def test_an_author_is_paid_for_what_is_asked_for_once() -> None:
     assert mean_score("tasks/AgentGen-v0", "agentgen-author", 2) > 0.6
+    for seed in range(9):  # what the grammar offers is no world that is asked for
+        offers = palestra.Episode(AgentGen(), seed)
+        codes = offers.game.options(offers.state, 0)[0].fields["world"].samples
+        assert read_world(codes[0]).length == 1
+        while not offers.over:
+            offers.act({0: Write(codes[seed % len(codes)])})
+        assert offers.returns[0] == 0
     episode = palestra.Episode(AgentGen(), 1)
     low = episode.state.bucket
     episode.act({0: Write("{}")})

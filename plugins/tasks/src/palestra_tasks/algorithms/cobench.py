@@ -52,6 +52,10 @@ from palestra_tasks.running import LONGEST_PROGRAM, Run, require_sandbox, run
 __all__ = ["COBench", "problems"]  # importing the latter registers them
 
 LEVELS = ("small", "medium")
+SAMPLES = (  # no problem pays for these
+    "def solve(instance):\n    return []\n",
+    "def solve(instance):\n    return None\n",
+)
 SHOWN_INSTANCE = 1500  # characters of the instance in the statement
 ProblemName = Literal[
     "assignment",
@@ -218,8 +222,7 @@ class COBench(TaskGame[SearchState]):
         return ()  # the best score is in the chart
 
     def options(self, state: SearchState, seat: int) -> tuple[Option, ...]:
-        kind = problem(state.problem)
-        code = Text(LONGEST_PROGRAM, (kind.trivial, "def solve(instance):\n    return None\n"))
+        code = Text(LONGEST_PROGRAM, SAMPLES)
         return (Option(Program, {"code": code}), FINISH)
 
     def score_program(

@@ -77,7 +77,7 @@ STORY_NAMES = Literal[
     "blending", "cutting", "depots", "diet", "inventory", "production", "staff", "transport"
 ]
 CLAUSES = ("variables", "constraints", "objective")  # of a composed problem
-SAMPLES = (
+SAMPLES = (  # of what clauses look like, and no model of any story: a refusal shows one
     "variable('x0', 0, 9)\n",
     "constraint({'x0': 2}, '<=', 7)\n",
     "objective('max', {'x0': 1})\n",
@@ -223,14 +223,13 @@ def _place(line: int, head: str, clauses: tuple[str, ...]) -> str:
 class Problem:
     """A problem in words, its data, and where its optimum comes from.
 
-    clauses: what a model of it is made of. samples: code of such clauses.
+    clauses: what a model of it is made of.
     """
 
     words: str
     data: Data
     solve: Callable[[], float]
     clauses: tuple[str, ...] = CLAUSES
-    samples: tuple[str, ...] = SAMPLES
 
     @cached_property
     def optimum(self) -> float:
@@ -246,7 +245,7 @@ def demonstration(name: str, size: int, seed: int, telling: int) -> Problem:
     sizes = {f"len_{k}": len(v) for k, v in data.items() if isinstance(v, list)}
     words = story.tellings[telling].format(**data, **sizes)
     solve = partial(_optimum, story.model, data)
-    return Problem(words, data, solve, story.clauses, story.solution)
+    return Problem(words, data, solve, story.clauses)
 
 
 @lru_cache(maxsize=1024)
@@ -412,13 +411,12 @@ class OptiMUS(TaskGame[ModelState]):
         return tuple(lines)
 
     def options(self, state: ModelState, seat: int) -> tuple[Option, ...]:
-        parts = self.problem(state).samples
         if self.form == "whole":
-            samples = ("".join(parts), *parts, "variable(1)\n")
+            samples = ("".join(SAMPLES), *SAMPLES, "variable(1)\n")
             return (Option(Program, {"code": Text(LONGEST_PROGRAM, samples)}), FINISH)
         fields: dict[str, Domain] = {
             "number": Integer(0, len(state.clauses) - 1),
-            "code": Text(LONGEST_PROGRAM, parts),
+            "code": Text(LONGEST_PROGRAM, SAMPLES),
         }
         return (Option(Clause, fields), Option(Solve), FINISH)
 

@@ -21,7 +21,8 @@ of validity (the share of commands that exist and name a service that exists), s
 share of commands that name a service and, for a rollback, a version) and correctness (the overlap
 of the commands' words with those of the known remedy, as Jaccard's index). Fixed scoring, no judge.
 Validity and specificity alone pay any well-formed command, so a brief is paid its quality times the
-share of the remedy's commands that it holds, and nothing under another cause than the true one.
+overlap of its commands with the remedy's, and nothing under another cause than the true one. So
+commands for every service are paid little.
 
 Checked: the known remedy scores 1, "look into recent changes" 0; the index against another
 library's. The best brief written unread, which knows the failed service from the alert alone, is
@@ -323,12 +324,17 @@ def quality(
 
 
 def pay_of(brief: Brief, incident: Incident | Outage) -> float:
-    """The quality of a brief times the share of the remedy it holds; 0 for a wrong cause."""
+    """The quality of a brief times the overlap of its commands; 0 for a wrong cause."""
     if brief.cause != incident.kind:
         return 0.0
     commands = commands_of(brief)
-    held = _share(list(incident.remedy), commands.__contains__)
-    return held * sum(quality(commands, incident.remedy, incident.services)) / 3
+    said, known = set(commands), set(incident.remedy)
+    return (
+        len(said & known)
+        / len(said | known)
+        * sum(quality(commands, incident.remedy, incident.services))
+        / 3
+    )
 
 
 def commands_of(brief: Brief | None) -> list[str]:
@@ -381,8 +387,9 @@ SYSTEM_RULES = """
 
     A brief with another cause than the true one is paid nothing. With the true one it is paid the
     mean of three shares (commands that can be carried out, commands that are specific, and the
-    overlap of their words with the known remedy) times the share of the remedy's commands that it
-    holds. The risk is recorded and not paid.
+    overlap of their words with the known remedy) times the overlap of its commands with those of
+    the remedy: how many are in both, as a share of those in either. The risk is recorded and not
+    paid.
 """
 
 
@@ -411,8 +418,8 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
     """One copilot or a team of three responds to an incident with a brief that is scored.
 
     There are no numbered actions. Every seat is paid the brief's decision quality times the
-    share of the remedy that it holds, 0 to 1; 0 for a wrong cause. A brief written unread is paid
-    about 1 / causes at best.
+    overlap of its commands with the remedy's, 0 to 1; 0 for a wrong cause. A brief written unread
+    is paid about 1 / causes at best.
     """
 
     num_players: Annotated[
@@ -446,8 +453,9 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
 
         A brief with another cause than the true one is paid nothing. With the true one it is paid
         the mean of three shares (commands that can be carried out, commands that are specific, and
-        the overlap of their words with the known remedy) times the share of the remedy's commands
-        that it holds. The risk is recorded and not paid.
+        the overlap of their words with the known remedy) times the overlap of its commands with
+        those of the remedy: how many are in both, as a share of those in either. The risk is
+        recorded and not paid.
     """
     payoffs = "common"
     action_types = (Read, Inspect, Consult, Note, Brief)

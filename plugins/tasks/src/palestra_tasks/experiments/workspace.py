@@ -70,9 +70,9 @@ from palestra_tasks.experiments.data import (
     error_by,
     problem_with,
 )
-from palestra_tasks.experiments.programs import LINEAR, STARTER
+from palestra_tasks.experiments.programs import STARTER
 from palestra_tasks.experiments.projects import SIZES, TEST, Plan, draw_plan, draw_project
-from palestra_tasks.experiments.scripts import STARTERS, TOOLS, numeric_script
+from palestra_tasks.experiments.scripts import STARTERS, TOOLS
 from palestra_tasks.pictures import thinned, tries_chart
 from palestra_tasks.running import LONGEST_PROGRAM, require_sandbox, run
 
@@ -302,10 +302,10 @@ class MLWorkspace(TaskGame[WorkspaceState]):
 
     def options(self, state: WorkspaceState, seat: int) -> tuple[Option, ...]:
         files: tuple[str, ...] = (DATA, SCRIPT)
-        scripts, log = [STARTER, LINEAR], tuple[Option, ...]()
+        scripts, log = [STARTER], tuple[Option, ...]()  # examples are no better than the first one
         if state.plan:
             files = (DATA, SCRIPT, TOOLBOX)
-            scripts = [STARTERS[state.plan.measure], numeric_script(*state.plan.scored)]
+            scripts = [STARTERS[state.plan.measure]]
             log = (Option(Note, {"text": Text(LONGEST_NOTE, ("Logarithms help.",))}),)
         scripts.append("def predict(rows, targets, queries):\n    return []")
         return (

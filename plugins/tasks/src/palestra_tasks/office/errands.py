@@ -3,7 +3,8 @@
 Errands are of three kinds. In "workflow" the request has every step. In "hidden" it says what the
 list is about, and a style sheet and the list of last week say and show how it is written. In
 "edit" a list has to be brought up to date, and keeps its form. Files come in, one file goes out,
-and a rubric of nine rules, a point each, scores it.
+and a rubric of nine rules, a point each, scores it. Points count by the share of the rows in the
+file that are wanted, so that a list of everything there is earns little.
 
 After "AgentIF-OneDay: A Task-level Instruction-Following Benchmark for General AI Agents in Daily
 Scenarios", 2026: explicit workflows, instructions hidden in attachments, and edits of earlier work,
@@ -68,6 +69,7 @@ from palestra_tasks.office.lists import (
     listed,
     styled,
     updated,
+    wanted_share,
     write_list,
     write_table,
 )
@@ -155,7 +157,8 @@ def look_text(form: Form) -> str:
 class Errands(TaskGame[ErrandState]):
     """One player writes a list from files, under instructions that stand in several places.
 
-    There are no numbered actions. The reward is the share of nine rules that the file meets.
+    There are no numbered actions. The reward is the share of nine rules that the file meets, times
+    the share of the rows in it that are wanted.
     """
 
     kind: Annotated[
@@ -185,8 +188,10 @@ class Errands(TaskGame[ErrandState]):
 
         Nine rules are checked, a point each: all rows that are wanted, no others, their amounts,
         the total (a line such as 'Total: 120', or none where none is wanted), the title, the order,
-        the exact form of each line, the closing sentence, and a word that must not occur. A file
-        that names no row that is wanted has no point. You are paid the share of points.
+        the exact form of each line, the closing sentence, and a word that must not occur. A row has
+        one line, which states its amount and no other number, and there is one total. A file that
+        names no row that is wanted has no point. You are paid the share of points times the share
+        of the rows in the file that are wanted.
     """
     shown_past = 1
     action_types = (Open, Write, Finish)
@@ -301,12 +306,16 @@ class Errands(TaskGame[ErrandState]):
         return Reply(f"Your file has {lines} line{'s' * (lines != 1)}.", kind="file")
 
     def settle(self, state: ErrandState) -> Final:
-        met = criteria(state.text, self.wanted(state), state.form)
+        wanted = self.wanted(state)
+        met = criteria(state.text, wanted, state.form)
+        share = wanted_share(state.text, wanted)
         missed = [name for name, rule in met.items() if not rule]
         reason = f"{RULES - len(missed)} of {RULES} rules are met."
         if missed:
             reason += f" Missed: {', '.join(missed)}."
-        return solo(1 - len(missed) / RULES, reason, rules=met)
+        if 0 < share < 1:
+            reason += f" Of the rows that the file names {share:.0%} are wanted."
+        return solo((1 - len(missed) / RULES) * share, reason, rules=met)
 
     def determinize(self, state: ErrandState, seat: int, rng: Rng) -> ErrandState:
         """Draw anew what the request and the opened files do not say."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -186,11 +186,9 @@ def criteria(text: str, wanted: tuple[Row, ...], form: Form) -> dict[str, bool]:
     """
     lines = [line.rstrip() for line in text.strip().splitlines() if line.strip()]
     lowered = [line.lower() for line in lines]
-    place = {
-        row.item: next((n for n, line in enumerate(lowered) if row.item in line), -1)
-        for row in wanted
-    }
-    found = [row for row in wanted if place[row.item] >= 0]
+    named = {row: [n for n, line in enumerate(lowered) if row.item in line] for row in wanted}
+    place = {row.item: places[0] if places else -1 for row, places in named.items()}
+    found = [row for row in wanted if named[row]]
     names = {row.item for row in wanted}
     ordered = [place[row.item] for row in in_order(wanted, form.sort)]
     total = f"Total: {sum(row.amount for row in wanted)}"
@@ -198,17 +196,33 @@ def criteria(text: str, wanted: tuple[Row, ...], form: Form) -> dict[str, bool]:
         "items": len(found) == len(wanted),
         "no others": not any(i in line for i in ITEMS if i not in names for line in lowered),
         "amounts": all(
-            place[row.item] >= 0 and str(row.amount) in words_of(lowered[place[row.item]])
-            for row in wanted
+            _numbers(lowered[n] for n in places) == {str(row.amount)}
+            for row, places in named.items()
         ),
-        "total": (total in lines) if form.total else not any("total" in x for x in lowered),
+        "total": [x for x in lines if x.lower().startswith("total")] == [total]
+        if form.total
+        else not any("total" in x for x in lowered),
         "title": bool(lines) and lines[0] == form.title,
         "order": min(ordered, default=-1) >= 0 and ordered == sorted(set(ordered)),
-        "lines": all(write_line(row, form) in lines for row in wanted),
+        "lines": all(
+            [lines[n] for n in places] == [write_line(row, form)] for row, places in named.items()
+        ),
         "closing": len(lines) > 1 and _is_closing(lines[-1], place, len(lines), form),
         "banned word": form.banned not in words_of(text),
     }
     return {name: rule and bool(found) for name, rule in met.items()}
+
+
+def wanted_share(text: str, wanted: tuple[Row, ...]) -> float:
+    """The share of the rows that a file names which are wanted; 0 if it names none."""
+    lowered = text.lower()
+    named = {item for item in ITEMS if item in lowered}
+    return len(named & {row.item for row in wanted}) / len(named) if named else 0.0
+
+
+def _numbers(lines: Iterable[str]) -> set[str]:
+    """The numbers that lines state."""
+    return {number for line in lines for number in re.findall(r"\d+", line)}
 
 
 def _is_closing(line: str, place: Mapping[str, int], count: int, form: Form) -> bool:
