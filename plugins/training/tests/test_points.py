@@ -104,12 +104,31 @@ def test_the_rival_that_is_paid_more_is_drawn_more(
     )
     trainer = Trainer(plan, tmp_path / "run")
     if matching == "nash":
-        trainer.pool.met(strong, weak, trainer.play.score(strong, weak, 0))
+        assert not trainer.pool.unmet(weak)  # agents have met before the first round
         trainer.play.remember(0)
         assert not trainer.pool.unmet("past:0")
     trainer.play.tell_pool(trainer.rollouts())
     weights = dict(zip(trainer.pool.names, trainer.pool.weights(), strict=True))
     assert weights[strong] > weights[weak]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_agents_meet_before_the_first_round_under_nash(tmp_path, order):
+    """Who defects is paid more in every game, so that the equilibrium plays nobody else."""
+    strong, weak = f"{RULE}always-defect", f"{RULE}always-cooperate"
+    plan = replace(
+        PLAN,
+        env="games/PrisonersDilemma-v0",
+        options={},
+        matching="nash",
+        opponents=(strong, weak)[::order],
+        self_play=0.0,
+    )
+    trainer = Trainer(plan, tmp_path / "run")
+    drawn = {name for record in trainer.rollouts() for name in record.agents}
+    assert drawn == {"learner", strong}
+    again = Trainer(plan, tmp_path / "run", resume=True)
+    assert again.pool.state() == trainer.pool.state()
 
 
 def test_a_rival_is_as_strong_as_itself(tmp_path):
