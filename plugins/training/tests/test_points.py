@@ -78,6 +78,26 @@ def test_a_duel_is_scored_by_its_result():
             assert points_of(game, record, seat) == worth[result]
 
 
+def test_a_duel_that_is_cut_off_is_worth_half_to_both(tmp_path):
+    """Nobody can win tic-tac-toe in three moves, so that all rivals are alike."""
+    plan = replace(
+        PLAN,
+        env="games/TicTacToe-v0",
+        options={},
+        max_episode_steps=3,
+        matching="nash",
+        opponents=("random", "first"),
+        self_play=0.0,
+        groups=4,
+    )
+    trainer = Trainer(plan, tmp_path / "run")
+    assert trainer.play.score("first", "random", 0) == 0.5
+    assert trainer.play.score("random", "first", 0) == 0.5
+    assert trainer.pool.weights() == pytest.approx([0.5, 0.5])
+    trainer.play.tell_pool(trainer.rollouts())
+    assert {trainer.pool.score(name) for name in trainer.pool.names} == {0.5}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "options", "strong", "weak"),
