@@ -111,6 +111,22 @@ def test_a_file_cut_anywhere_is_refused(run, tmp_path):
             Trainer(SMALL, tmp_path / "run", resume=True)
 
 
+@pytest.mark.parametrize("part", ["weights", "reference", "exp_avg_sq"])
+def test_a_number_that_was_changed_is_found(run, tmp_path, part):
+    """One bit of a weight or moment: still finite and of the same form."""
+    state = torch.load(run / STATE, weights_only=True)
+    moments = state["optimisers"][0]["state"][0]
+    kept = moments[part] if part in moments else next(iter(state[part][0].values()))
+    written = kept.numpy().tobytes()
+    shutil.copytree(run, tmp_path / "run")
+    whole = bytearray((run / STATE).read_bytes())
+    place = whole.index(written)
+    whole[place + len(written) // 2] ^= 1
+    (tmp_path / "run" / STATE).write_bytes(whole)
+    with pytest.raises(InvalidOption, match=r"cannot be read: .* was changed after it was written"):
+        Trainer(SMALL, tmp_path / "run", resume=True)
+
+
 def test_a_run_remembers_how_it_fared_against_its_rivals(tmp_path):
     plan = replace(SMALL, self_play=0.0, opponents=("random", "first"), matching="pfsp", groups=6)
     trainer = Trainer(plan, tmp_path / "run")

@@ -1,5 +1,6 @@
 """Plans: every field is explained, and every wrong one is named with what is accepted."""
 
+import math
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import msgspec
 import palestra
 import pytest
-from palestra import InvalidOption, MissingExtra
+from palestra import InvalidOption, MissingExtra, UnknownName
 from palestra_training.crediting import open_credit
 from palestra_training.losses import AVERAGES
-from palestra_training.plan import TinyModel, TrainPlan, read_plan
+from palestra_training.plan import TinyModel, TrainPlan, checked_plan, read_plan
 from palestra_training.trainer import Trainer
 
 PAGE = Path(__file__).parents[3] / "docs" / "training-llm.md"
@@ -138,3 +139,73 @@ def test_an_engine_that_is_not_installed_is_named(tmp_path):
     )
     with pytest.raises(MissingExtra, match=r'pip install "palestra-agents\[vllm\]"'):
         Trainer(plan, tmp_path / "run")
+
+
+SMALL = {
+    "env": "games/LiarsDice-v0",
+    "options": {"num_players": 3},
+    "groups": 2,
+    "group_size": 2,
+    "tiny": {"layers": 1, "width": 16, "heads": 2},
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"seed": 2_000_000_000}, "seeds up to 2000000199"),
+        ({"seed": 1_499_999_990, "dynamic_sampling": 3}, "seeds up to 1500000589"),
+        ({"refused": math.nan}, "refused is nan"),
+        ({"refused": -math.inf}, "refused is -inf"),
+        ({"learning_rate": math.inf}, "learning_rate is inf"),
+        ({"dynamic_sampling": math.inf}, "dynamic_sampling is inf"),
+        ({"tis_cap": math.inf}, "tis_cap is inf"),  # JSON would keep it as none
+        ({"evaluation": {"temperature": math.inf}}, "evaluation.temperature is inf"),
+        ({"tiny": {"width": 18, "heads": 4}}, "multiple of 8"),
+        ({"tiny": {"width": 6, "heads": 2}}, "multiple of 4"),
+        ({"tiny": {"kind": "gpt2", "width": 6, "heads": 4}}, "multiple of 4"),
+        ({"tiny": {"spread": 1.5}}, "spread"),
+    ],
+)
+def test_numbers_that_no_run_can_use_are_refused(changes, said):
+    with pytest.raises(InvalidOption, match=re.escape(said)):
+        checked_plan(SMALL | changes)
+
+
+def test_the_last_seeds_that_are_learned_from_are_accepted():
+    plan = checked_plan(SMALL | {"seed": 1_499_999_800, "rounds": 100})
+    assert plan.seed + plan.rounds * plan.groups == 1_500_000_000
+    assert checked_plan(SMALL | {"tiny": {"kind": "gpt2", "width": 6, "heads": 2}}).tiny.width == 6
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"opponents": ["nobody"]}, "unknown agent 'nobody'"),
+        ({"opponents": ["minimax"]}, "minimax"),  # not for dice
+        ({"evaluation": {"opponents": ["random", "nobody"]}}, "unknown agent 'nobody'"),
+        ({"evaluation": {"split": "nosplit"}}, "unknown split"),
+        ({"evaluation": {"options": {"dices": 3}}}, "unexpected keyword argument 'dices'"),
+        ({"evaluation": {"options": {"num_players": 4}}}, "of 4 seats and training of 3"),
+        ({"hints": {"agent": "nobody"}}, "unknown agent 'nobody'"),
+        ({"warm_up": {"agent": "nobody", "episodes": 3}}, "unknown agent 'nobody'"),
+    ],
+)
+def test_who_cannot_play_is_named_before_anything_is_written(tmp_path, changes, said):
+    with pytest.raises((InvalidOption, UnknownName), match=said):
+        Trainer(checked_plan(SMALL | changes), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_replies_longer_than_the_context_are_refused(tmp_path):
+    plan = SMALL | {"max_tokens": 64, "tiny": SMALL["tiny"] | {"context": 64}}
+    with pytest.raises(InvalidOption, match="max_tokens is 64, and the model reads 64 tokens"):
+        Trainer(checked_plan(plan), tmp_path / "run")
+
+
+@pytest.mark.parametrize("targets", ["nothing", ""])
+def test_adapters_of_modules_that_a_model_has_not_are_refused(tmp_path, targets):
+    pytest.importorskip("peft")
+    plan = SMALL | {"lora": {"rank": 2, "targets": targets}}
+    with pytest.raises(InvalidOption, match=f"lora.targets is '{targets}'"):
+        Trainer(checked_plan(plan), tmp_path / "run")

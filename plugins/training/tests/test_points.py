@@ -78,6 +78,26 @@ def test_a_duel_is_scored_by_its_result():
             assert points_of(game, record, seat) == worth[result]
 
 
+def test_a_duel_that_is_cut_off_is_worth_half_to_both(tmp_path):
+    """Nobody can win tic-tac-toe in three moves, so that all rivals are alike."""
+    plan = replace(
+        PLAN,
+        env="games/TicTacToe-v0",
+        options={},
+        max_episode_steps=3,
+        matching="nash",
+        opponents=("random", "first"),
+        self_play=0.0,
+        groups=4,
+    )
+    trainer = Trainer(plan, tmp_path / "run")
+    assert trainer.play.score("first", "random", 0) == 0.5
+    assert trainer.play.score("random", "first", 0) == 0.5
+    assert trainer.pool.weights() == pytest.approx([0.5, 0.5])
+    trainer.play.tell_pool(trainer.rollouts())
+    assert {trainer.pool.score(name) for name in trainer.pool.names} == {0.5}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("env", "options", "strong", "weak"),
@@ -104,12 +124,31 @@ def test_the_rival_that_is_paid_more_is_drawn_more(
     )
     trainer = Trainer(plan, tmp_path / "run")
     if matching == "nash":
-        trainer.pool.met(strong, weak, trainer.play.score(strong, weak, 0))
+        assert not trainer.pool.unmet(weak)  # agents have met before the first round
         trainer.play.remember(0)
         assert not trainer.pool.unmet("past:0")
     trainer.play.tell_pool(trainer.rollouts())
     weights = dict(zip(trainer.pool.names, trainer.pool.weights(), strict=True))
     assert weights[strong] > weights[weak]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_agents_meet_before_the_first_round_under_nash(tmp_path, order):
+    """Who defects is paid more in every game, so that the equilibrium plays nobody else."""
+    strong, weak = f"{RULE}always-defect", f"{RULE}always-cooperate"
+    plan = replace(
+        PLAN,
+        env="games/PrisonersDilemma-v0",
+        options={},
+        matching="nash",
+        opponents=(strong, weak)[::order],
+        self_play=0.0,
+    )
+    trainer = Trainer(plan, tmp_path / "run")
+    drawn = {name for record in trainer.rollouts() for name in record.agents}
+    assert drawn == {"learner", strong}
+    again = Trainer(plan, tmp_path / "run", resume=True)
+    assert again.pool.state() == trainer.pool.state()
 
 
 def test_a_rival_is_as_strong_as_itself(tmp_path):

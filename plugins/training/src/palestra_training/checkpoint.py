@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
+from zipfile import BadZipFile, ZipFile
 
 import msgspec
 import torch
@@ -93,9 +94,21 @@ def blaming(file: Path) -> Iterator[None]:
         ) from error
 
 
+def _require_sums(file: Path) -> None:
+    """Raise `BadZipFile` if a part of a file of `torch.save` differs from its sum (CRC-32).
+
+    torch writes the sums and does not compare them, so that a changed weight would be learned from.
+    """
+    with ZipFile(file) as kept:
+        changed = kept.testzip()
+    if changed is not None:
+        raise BadZipFile(f"{changed} was changed after it was written")
+
+
 def read_state(file: Path, device: torch.device) -> State:
     """The state in a file of `torch.save`; raises `InvalidOption`, and runs no code of the file."""
     try:
+        _require_sums(file)
         # mapped, so that no tensor reaches beyond the file, which is replaced and never rewritten
         kept = torch.load(file, map_location=device, weights_only=True, mmap=True)
     except Exception as error:

@@ -29,7 +29,10 @@ def add_adapters(net: Any, lora: Lora, names: Sequence[str], *, seed: int) -> An
     with torch.random.fork_rng(), warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # peft's, about names of transformers
         torch.manual_seed(seed)
-        made = get_peft_model(net, config, adapter_name=names[0])
+        try:
+            made = get_peft_model(net, config, adapter_name=names[0])
+        except ValueError as error:
+            raise InvalidOption(f"lora.targets is {lora.targets!r}: {error}") from error
         for name in names[1:]:
             made.add_adapter(name, config)
     return made.eval()

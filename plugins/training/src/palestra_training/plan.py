@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +15,7 @@ from palestra.files import UNREADABLE, read_file, read_toml
 from palestra.kernel.errors import show
 from palestra.kernel.policy import InvalidMovePolicy
 
+LEARNING_SEEDS = 1_500_000_000  # the first seed that is never learned from
 Positive = Annotated[int, Meta(ge=1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 Rate = Annotated[float, Meta(gt=0)]
@@ -27,8 +29,16 @@ class TinyModel(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     width: Positive = 128
     heads: Positive = 4
     context: Positive = 512
-    spread: Rate = 0.02  # standard deviation of the first weights
+    spread: Annotated[float, Meta(gt=0, le=1)] = 0.02  # standard deviation of the first weights
     tokens: Literal["pieces", "words"] = "pieces"
+
+    def __post_init__(self) -> None:
+        part = self.heads * (2 if self.kind == "llama" else 1)  # rotary positions turn pairs
+        if self.width % part:
+            raise InvalidOption(
+                f"tiny.width is {self.width}; with {self.heads} heads of {self.kind} it must be a "
+                f"multiple of {part}"
+            )
 
 
 class Lora(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -195,7 +205,15 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ray: RayWorkers = RayWorkers()
 
     def __post_init__(self) -> None:
+        _require_finite(self)
         InvalidMovePolicy.read(self.invalid)
+        end = self.seed + self.rounds * int(self.groups * self.dynamic_sampling)
+        if end > LEARNING_SEEDS:
+            raise InvalidOption(
+                f"seed = {self.seed} and the plan's rounds use seeds up to {end - 1}, and those "
+                f"from {LEARNING_SEEDS} on are not learned from; choose a smaller seed or fewer "
+                "rounds"
+            )
         rounds = [first for first, _ in self.horizon]
         steps = [most for _, most in self.horizon]
         if rounds[:1] not in ([], [0]) or sorted(set(rounds)) != rounds or sorted(steps) != steps:
@@ -234,6 +252,16 @@ class TrainPlan(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
                 f"hints.share = {self.hints.share} of {self.group_size} rollouts is {hinted}; some "
                 "need a hint and some none, so choose another share or group_size"
             )
+
+
+def _require_finite(table: msgspec.Struct, prefix: str = "") -> None:
+    """Raise `InvalidOption` for a number that is not finite, which no file of JSON can keep."""
+    for name in table.__struct_fields__:
+        value = getattr(table, name)
+        if isinstance(value, msgspec.Struct):
+            _require_finite(value, f"{prefix}{name}.")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise InvalidOption(f"{prefix}{name} is {value}; it must be a finite number")
 
 
 def checked_plan(fields: TrainPlan | Mapping[str, Any]) -> TrainPlan:

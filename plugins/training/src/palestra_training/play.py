@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import palestra
-from palestra import EpisodeRecord, Game
+from palestra import EpisodeRecord, Game, InvalidOption
 from palestra.agents.agent import Agent
+from palestra.agents.fitting import check_agents
 from palestra.agents.making import make_agent
 from palestra.agents.models import Model
 from palestra.records.record import go_on
@@ -155,6 +156,24 @@ def open_env(plan: TrainPlan, split: str = "", **options: Any) -> tuple[Any, Gam
     if split or plan.split:
         chosen["split"] = split or plan.split
     return open_game(plan.env, chosen)
+
+
+def check_players(plan: TrainPlan, spec: Any, game: Game[Any, Any]) -> None:
+    """Raise `InvalidOption` or `UnknownName` for agents or a held-out environment that do not fit.
+
+    Otherwise an evaluation would fail after rounds of learning.
+    """
+    taught = [plan.hints.agent] * bool(plan.hints.agent)
+    taught += [plan.warm_up.agent] * bool(plan.warm_up.episodes)
+    check_agents([*plan.opponents, *taught], game, spec)
+    held_out = plan.evaluation
+    judged, judging = open_env(plan, held_out.split, **held_out.options)
+    if judging.num_players > game.num_players:
+        raise InvalidOption(
+            f"the evaluation is of {judging.num_players} seats and training of {game.num_players}; "
+            "change evaluation.options or evaluation.split: it may have no more seats than training"
+        )
+    check_agents(held_out.opponents if judging.num_players > 1 else (), judging, judged)
 
 
 def random_play(plan: TrainPlan, episodes: int, agent: str) -> list[EpisodeRecord]:

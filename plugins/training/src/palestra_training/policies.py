@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import torch
+from palestra import InvalidOption
 from palestra.llm.tokens import check_template
 
 from palestra_training.learner import Learner
@@ -36,6 +37,11 @@ def make_policies(plan: TrainPlan, seats: int, folder: str | Path) -> list[Learn
         dtype=precision if plan.lora.rank else torch.float32,  # adapters are always float32
     )
     first.precision = precision
+    if plan.max_tokens >= first.context:
+        raise InvalidOption(
+            f"max_tokens is {plan.max_tokens}, and the model reads {first.context} tokens, the "
+            "reply among them; set max_tokens lower, or take a model of a longer context"
+        )
     if plan.prompt == "chat":
         check_template(
             first.tokenizer,

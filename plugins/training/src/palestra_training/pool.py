@@ -5,9 +5,10 @@ AlphaStar): a rival that the learner scores p against has weight (1 - p)², so t
 often. "nash" draws from an equilibrium of the rivals' own games against one another (Lanctot et al.
 2017, PSRO).
 
-What they are drawn by is points from 0 to 1. In a zero-sum game of two seats a win is worth 1 and a
-draw 0.5. Elsewhere a win says little or is not given: points are the share of the other seats that
-were paid less, ties as half, or, where all seats are paid alike, the return within its bounds.
+What they are drawn by is points from 0 to 1. In a zero-sum game of two seats a win is worth 1, and
+a draw or a game that was cut off 0.5. Elsewhere a win says little or is not given: points are the
+share of the other seats that were paid less, ties as half, or, where all seats are paid alike, the
+return within its bounds.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from palestra.kernel.rng import Rng
 Floats = NDArray[np.float64]
 KEPT = 0.9  # share of what is known of a rival that a new round of games keeps
 POINTS = {"win": 1.0, "draw": 0.5}  # of a duel; every other result is worth 0
+UNDECIDED = 0.5  # points of both seats of a duel that was cut off
 DRAW = 1 << 30
 
 
@@ -113,7 +115,8 @@ def rank_points(returns: Sequence[float], seat: int) -> float:
 def points_of(game: Game[Any, Any], record: EpisodeRecord, seat: int) -> float:
     """A seat's points for an episode, from 0 to 1."""
     if is_duel(game):
-        return POINTS.get(record.outcome.results[seat], 0.0) if record.outcome else 0.0
+        result = record.outcome.results[seat] if record.outcome else "truncated"
+        return UNDECIDED if result == "truncated" else POINTS.get(result, 0.0)
     if game.num_players > 1 and game.payoffs != "common":
         return rank_points(record.returns, seat)
     low, high = game.payoff_bounds

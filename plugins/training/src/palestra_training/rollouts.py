@@ -16,7 +16,7 @@ from palestra_training.dynamic_sampling import teaching
 from palestra_training.evaluation import evaluate
 from palestra_training.learner import Engine, Learner
 from palestra_training.matches import Matches, Played, Seating
-from palestra_training.plan import TrainPlan
+from palestra_training.plan import LEARNING_SEEDS, TrainPlan
 from palestra_training.pool import Pool, points_of
 from palestra_training.processes import ALONE, Processes
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from palestra_training.ray_rollouts import Crew
 
 STREAM, CHOICE = 9, 10
-MEETINGS = 1_500_000_000  # seeds from here on are for rivals' games against one another
+MEETINGS = LEARNING_SEEDS  # seeds from here on are for rivals' games against one another
 Behind = tuple[list[Weights], list[int], dict[str, Any]]  # weights, their versions, the pool
 
 
@@ -205,7 +205,13 @@ class Rollouts:
         """Put the learner as it is now into the pool, in place of its oldest version."""
         name = f"past:{number}"
         self.pool.remember(name, self.weights(), self.plan.past)
-        if self.plan.matching == "nash":
+        self.compare_rivals(number)
+
+    def compare_rivals(self, number: int) -> None:
+        """Under "nash", play the games of all rivals that have not met, the newest ones first."""
+        if self.plan.matching != "nash":
+            return
+        for name in reversed(self.pool.names):
             for other in self.pool.unmet(name):
                 self.pool.met(name, other, self.score(name, other, number))
 

@@ -36,7 +36,7 @@ from palestra_training.curves import Round, draw_curve, write_curve
 from palestra_training.engines import open_engines
 from palestra_training.learner import Learner
 from palestra_training.plan import TrainPlan, checked_plan
-from palestra_training.play import open_env
+from palestra_training.play import check_players, open_env
 from palestra_training.policies import first_model, lessons_of, make_policies
 from palestra_training.pool import Pool
 from palestra_training.processes import ALONE, Processes, refuse_for_several
@@ -85,6 +85,7 @@ class Trainer:
         self.processes = processes
         self.out = Path(out)
         self.spec, self.game = open_env(plan)
+        check_players(plan, self.spec, self.game)
         self._other_versions = other_versions
         processes.led(lambda: admit(plan, self.out, resume=resume))
         self.credit = open_credit(plan.credit)
@@ -131,6 +132,7 @@ class Trainer:
         if self.plan.beta:
             for update in self.updates:
                 update.reference = update.learner.weights()
+        self.play.compare_rivals(0)
         self._save_models()
         self._save()
 
