@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
+from math import fsum
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
@@ -331,11 +332,9 @@ class Game(ABC, Generic[State, Action]):
     def forfeit(self, *lost: int) -> dict[int, float]:
         """Every seat's reward when seats forfeit: each the lowest payoff; its rivals share that."""
         (low, _), rivals = self.payoff_bounds, self.num_players - 1
-        share = -low / rivals if self.payoffs == "zero-sum" and rivals else 0.0
-        return {
-            seat: sum((min(low, 0.0) if seat == other else share for other in sorted(lost)), 0.0)
-            for seat in range(self.num_players)
-        }
+        own, share = min(low, 0.0), -low / rivals if self.payoffs == "zero-sum" and rivals else 0.0
+        seats = range(self.num_players)
+        return {seat: fsum(own if seat == other else share for other in lost) for seat in seats}
 
 
 def allowed_actions(mask: Mask) -> list[int]:
@@ -353,5 +352,5 @@ def zeros_for(count: Any) -> Any:
 
 
 def total(terms: Mapping[str, float] | None) -> float:
-    """Sum named terms."""
-    return sum(terms.values()) if terms else 0.0
+    """Sum named terms; `sum` would add them differently on other versions of Python."""
+    return fsum(terms.values()) if terms else 0.0

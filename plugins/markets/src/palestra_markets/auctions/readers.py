@@ -11,6 +11,7 @@ A page is a tuple of the advertiser at each position, -1 for an empty position.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import fsum
 from typing import Any, Protocol
 
 import numpy as np
@@ -162,5 +163,5 @@ def revenue_payments(reader: Reader, bids: Sequence[int], most: int) -> tuple[Pa
         for own in range(bid + 1):
             tried = [own if n == advertiser else other for n, other in enumerate(bids)]
             won.append(float(reader.clicks(page_of(tried))[advertiser]))
-        paid.append(max(0.0, bid * won[-1] - sum(won[:-1])))
+        paid.append(max(0.0, bid * won[-1] - fsum(won[:-1])))
     return page, paid

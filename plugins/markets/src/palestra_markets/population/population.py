@@ -28,7 +28,7 @@ from fractions import Fraction
 from functools import cached_property
 from hashlib import blake2b
 from itertools import product
-from math import lcm
+from math import fsum, lcm
 from typing import Annotated, Any, cast
 
 import numpy as np
@@ -363,7 +363,7 @@ class Population(TextGame[PopulationState]):
             "stimulus": -float(helped.mean()),
         }
         for seat, terms in paid.items():
-            state.totals[seat] += sum(terms.values())
+            state.totals[seat] += fsum(terms.values())
         return paid
 
     def _change_jobs(

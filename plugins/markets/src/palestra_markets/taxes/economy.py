@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import fsum
 from typing import Annotated, Any
 
 import numpy as np
@@ -361,7 +362,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
         state.rebates = shares(sum(state.taxes), count, state.rng.below(count))
         consumed = [self.consumption(state, worker) for worker in range(count)]
         state.utilities = self.tastes.utility(consumed, state.hours).tolist()
-        mean = sum(state.utilities) / count
+        mean = fsum(state.utilities) / count
         state.history.append((mean, sum(state.incomes) / count))
         paid = {self.seat_of(w): self._paid(state, w) for w in range(count)}
         if not self.elections:
@@ -381,7 +382,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
 
     def _paid(self, state: TaxEconomyState, worker: int) -> float:
         care, own = CARE[state.workers[worker].motive], state.utilities[worker]
-        others = (sum(state.utilities) - own) / max(1, self.num_workers - 1)
+        others = (fsum(state.utilities) - own) / max(1, self.num_workers - 1)
         return (1 - abs(care)) * own + care * others
 
     def _advance(self, state: TaxEconomyState) -> None:
@@ -437,7 +438,7 @@ class TaxEconomy(Talking, TextGame[TaxEconomyState]):
     def outcome(self, state: TaxEconomyState) -> Outcome | None:
         if not state.ended:
             return None
-        mean = sum(utility for utility, _ in state.history) / len(state.history)
+        mean = fsum(utility for utility, _ in state.history) / len(state.history)
         score: Result = "score"
         reason = f"the mean utility of a step was {mean:.3f}"
         return Outcome((score,) * self.num_players, tuple(state.scores), reason)

@@ -62,7 +62,7 @@ def _target(
 ) -> float:
     """What a row's world says of it, with noise."""
     if kind == "line":
-        value = sum(w * x for w, x in zip(weights, row, strict=True))
+        value = math.fsum(w * x for w, x in zip(weights, row, strict=True))
     elif kind == "curve":
         value = weights[0] + (1.5 + abs(weights[1])) * row[0] ** 2 + weights[2] * row[1] * row[2]
     elif kind == "classes":
@@ -79,24 +79,24 @@ def error(kind: str, predicted: Sequence[float], targets: Sequence[float]) -> fl
     pairs = list(zip(predicted, targets, strict=True))
     if kind == "classes":
         return sum(p != t for p, t in pairs) / len(pairs)
-    return math.sqrt(sum((p - t) ** 2 for p, t in pairs) / len(pairs))
+    return math.sqrt(math.fsum((p - t) ** 2 for p, t in pairs) / len(pairs))
 
 
 def error_by(measure: str, predicted: Sequence[float], targets: Sequence[float]) -> float:
     """The error of predictions by a measure: rmse, mae, error, balanced or log."""
     pairs = list(zip(predicted, targets, strict=True))
     if measure == "rmse":
-        return math.sqrt(sum((p - t) ** 2 for p, t in pairs) / len(pairs))
+        return math.sqrt(math.fsum((p - t) ** 2 for p, t in pairs) / len(pairs))
     if measure == "mae":
-        return sum(abs(p - t) for p, t in pairs) / len(pairs)
+        return math.fsum(abs(p - t) for p, t in pairs) / len(pairs)
     if measure == "error":
         return sum(p != t for p, t in pairs) / len(pairs)
     if measure == "log":
         held = [(min(max(p, SMALLEST), 1 - SMALLEST), t) for p, t in pairs]
-        return -sum(math.log(p if t else 1 - p) for p, t in held) / len(held)
+        return -math.fsum(math.log(p if t else 1 - p) for p, t in held) / len(held)
     classes = sorted(set(targets))
     shares = [sum(p != t for p, t in pairs if t == c) / targets.count(c) for c in classes]
-    return sum(shares) / len(shares)
+    return math.fsum(shares) / len(shares)
 
 
 def problem_with(value: object, wanted: int) -> str:

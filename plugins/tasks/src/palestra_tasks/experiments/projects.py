@@ -482,7 +482,7 @@ def _signals(
     """The sum of effects for each row, with a deviation of about one, and their weights."""
     typical = typical_values(plan.columns)
     drawn = [(0.6 + 0.8 * rng.random()) * rng.choice((-1, 1)) for _ in plan.effects]
-    length = math.sqrt(sum(w * w for w in drawn))
+    length = math.sqrt(math.fsum(w * w for w in drawn))
     weights = tuple(w / length for w in drawn)
     signals = [0.0] * len(clean)
     for weight, effect in zip(weights, plan.effects, strict=True):
@@ -492,8 +492,8 @@ def _signals(
             values = [worth[row[effect["c"]]] for row in clean]
         else:
             values = [effect_value(effect, row, typical) for row in clean]
-        mean = sum(values[:TRAINING]) / TRAINING
-        spread = math.sqrt(sum((v - mean) ** 2 for v in values[:TRAINING]) / TRAINING) or 1.0
+        mean = math.fsum(values[:TRAINING]) / TRAINING
+        spread = math.sqrt(math.fsum((v - mean) ** 2 for v in values[:TRAINING]) / TRAINING) or 1.0
         for n, value in enumerate(values):
             signals[n] += weight * (value - mean) / spread
     return signals, weights
@@ -538,7 +538,7 @@ class _Law:
         """The predictions with the smallest expected error."""
         expected: Sequence[float] = (1.0,) * LEVELS
         if self.measure == "balanced":
-            expected = [sum(c) for c in zip(*map(self._chances, signals), strict=True)]
+            expected = [math.fsum(c) for c in zip(*map(self._chances, signals), strict=True)]
         return tuple(self._best(signal, expected) for signal in signals)
 
     def _best(self, signal: float, expected: Sequence[float]) -> float:

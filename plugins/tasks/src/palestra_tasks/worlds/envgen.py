@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -64,7 +65,7 @@ TRAININGS = {
 
 def mean(rates: tuple[float, ...]) -> float:
     """The mean success."""
-    return sum(rates) / len(rates)
+    return fmean(rates)
 
 
 class Configure(TextAction, frozen=True):
