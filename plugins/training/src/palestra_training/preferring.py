@@ -60,7 +60,7 @@ def prefer(
     losses = []
     for epoch in range(epochs):
         total = 0.0
-        for part in torch.randperm(len(read), generator=order).split(pairs):
+        for part in torch.split(torch.randperm(len(read), generator=order), pairs):
             now = log_likelihoods(model, [read[number] for number in part.tolist()])
             apart = now - before[part.to(before.device)]
             loss = dpo_loss(apart[:, 0], apart[:, 1], beta=beta)
