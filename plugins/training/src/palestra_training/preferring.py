@@ -77,7 +77,7 @@ def prefer(
 
 def read_sides(model: Learner, row: dict[str, Any], raw: bool = False) -> Sides:
     """The tokens of a row's answers, each after all that was said before it."""
-    return Sides(*(list(_answers(model, row, side, raw)) for side in Sides._fields))
+    return Sides(*(list(_answers(model, row, side, raw)) for side in ("chosen", "rejected")))
 
 
 def _answers(model: Learner, row: dict[str, Any], side: str, raw: bool) -> Iterator[Tokens]:
