@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -374,6 +375,48 @@ def test_a_teacher_is_as_far_as_its_cross_entropy_and_only_while_it_has_weight(
     distance(chances, logprobs).backward()
     assert logits.grad is not None
     assert torch.allclose(logits.grad, (logprobs.exp() - chances) / len(seen), atol=1e-6)
+
+
+def test_several_teachers_count_by_weight_as_one_term_for_each(tmp_path: Path) -> None:
+    """The loss and its gradient are those of the paper's sum over teachers, term by term."""
+    env, options, weights = "grid/Foraging-v0", {"num_players": 3}, (2.0, 0.25, 0.75)
+    folders = [tmp_path / str(number) for number in range(3)]
+    for seed, folder in enumerate(folders):
+        Trainer(env, options, replace(SMALL, seed=seed)).save(folder)
+    settings = replace(
+        SMALL,
+        teacher="|".join(map(str, folders)),
+        teacher_weight=3.0,
+        teacher_weights="2|0.25|0.75",
+    )
+    learner = Trainer(env, options, settings)
+    found = learner.teacher
+    assert found is not None
+    assert [found.weight(progress) for progress in (0.0, 0.25, 0.5)] == [9.0, 4.5, 0.0]
+
+    seen, masks, _ = (part.flatten(0, 1) for part in learner.views())
+    logits = torch.randn(masks.shape, requires_grad=True)
+    logprobs = logits.masked_fill(masks == 0, -1e9).log_softmax(-1)
+    one = found.weight(0.0) * distance(found.chances(seen, masks), logprobs)
+    alone = [read_policy(folder).network(seen, masks)[0].exp().detach() for folder in folders]
+    assert not torch.allclose(alone[0], alone[1], atol=1e-3)
+    terms = [3 * w * distance(p, logprobs) for w, p in zip(weights, alone, strict=True)]
+    assert torch.allclose(one, sum(terms, torch.zeros(())), rtol=1e-5)
+    (joint,) = torch.autograd.grad(one, logits, retain_graph=True)
+    (summed,) = torch.autograd.grad(sum(terms, torch.zeros(())), logits)
+    assert torch.allclose(joint, summed, atol=1e-6)
+    assert found.chances(seen, masks).sum(1) == pytest.approx(1.0, abs=1e-5)
+    learner.update()
+    learner.save(tmp_path / "learner")
+    assert Trainer.load(tmp_path / "learner").teacher is not None
+
+
+@pytest.mark.parametrize("weights", ["1", "1|2|3", "1|-1", "1|nan", "1|x", "|"])
+def test_weights_that_do_not_fit_the_teachers_are_refused(tmp_path: Path, weights: str) -> None:
+    Trainer("games/KuhnPoker-v0", {}, SMALL).save(tmp_path)
+    settings = replace(SMALL, teacher=f"{tmp_path}|{tmp_path}", teacher_weights=weights)
+    with pytest.raises(InvalidOption, match="one for each of the 2 teachers"):
+        Trainer("games/KuhnPoker-v0", {}, settings)
 
 
 def agreement(learner: Trainer, teacher: Path) -> float:

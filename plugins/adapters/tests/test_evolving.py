@@ -11,8 +11,9 @@ from optimiser_worlds import doors, optimise, prompted
 from palestra import InvalidOption, UnknownName
 from palestra.agents.models import Request
 from palestra_adapters.optimisers.agents_of_change import AgentsOfChange, between
-from palestra_adapters.optimisers.evo_agent_x import EvoAgentX, mix_chances
+from palestra_adapters.optimisers.evo_agent_x import EvoAgentX, mix_chances, read_plan
 from palestra_adapters.optimisers.search import WorkflowEpisode
+from palestra_adapters.workflows.steps import AskStep
 
 
 def obeys(request: Request) -> str:
@@ -119,6 +120,71 @@ def test_aflow_reads_what_was_tried_on_its_parent(tmp_path: Path) -> None:
     assert "Changes of it that were tried:\nnone" in asked[0]
     with pytest.raises(UnknownName, match="textgrad"):
         EvoAgentX(optimisers="sgd")
+
+
+PLANNED = (
+    '{"tasks": [{"name": "scout", "does": "Find out where the doors lead."}, {"name": "judge", '
+    '"does": "Doubt."}, {"name": "walker", "does": "Go.", "reads": ["scout", "judge"]}]}'
+)
+
+
+def test_the_first_workflow_is_written_from_a_goal(tmp_path: Path) -> None:
+    """A plan that cannot be read is asked for again; then each sub-task gets its own prompt."""
+    asked: list[str] = []
+    plans = iter(["I would walk.", PLANNED.replace('"judge"]', '"cook"]'), PLANNED])
+
+    def proposer(request: Request) -> str:
+        asked.append(last(request))
+        if "Split what it does" in asked[-1]:
+            return next(plans)
+        name = asked[-1].rpartition("sub-task '")[2].partition("'")[0]
+        return "no prompt" if name == "judge" else f"<START>Always go right, {name}.<END>"
+
+    search = EvoAgentX(rounds=1, optimisers="aflow", goal="Earn all that can be earned.")
+    _, run = optimise(
+        search, tmp_path, env=doors(), player=obeys, proposer=proposer, start=prompted("Play.")
+    )
+    start, made = run.studio.archive[:2]
+    assert (start.mean, made.mean, made.how) == (0.0, 1.0, "goal")
+    assert made.workflow.steps == (
+        AskStep("scout", "Always go right, scout.", answers=False),
+        AskStep("judge", "Doubt.", answers=False),
+        AskStep("walker", "Always go right, walker.", reads=("scout", "judge")),
+    )
+    assert [text.count("Split what it does") for text in asked[:6]] == [1, 1, 1, 0, 0, 0]
+    assert all(text.count("Earn all that can be earned.") == 1 for text in asked[:6])
+    assert "It was refused: no JSON object" in asked[1]
+    assert "'walker' reads 'cook', which is no earlier step" in asked[2]
+    assert "- judge: Doubt.\n- walker: Go.\n\nWrite the prompt" in asked[5]
+    assert made.asked.calls == 6
+
+
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ('{"tasks": []}', "length >= 1"),
+        ('{"tasks": [{"name": "a"}]}', "missing required field `does`"),
+        ('{"tasks": [{"name": "a", "does": "x", "reads": ["a"]}]}', "no earlier step"),
+        ('{"tasks": [{"name": "a", "does": "x"}, {"name": "a", "does": "y"}]}', "two steps"),
+    ],
+)
+def test_a_plan_that_cannot_be_done_is_refused(text: str, error: str) -> None:
+    with pytest.raises(InvalidOption, match=error):
+        read_plan(text)
+
+
+def test_a_goal_without_a_plan_leaves_the_start_alone(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def proposer(request: Request) -> str:
+        asked.append(last(request))
+        return "none"
+
+    search = EvoAgentX(rounds=1, optimisers="mipro", goal="Win.")
+    _, run = optimise(search, tmp_path, env=doors(), player=obeys, proposer=proposer)
+    assert [one.how for one in run.studio.archive][:1] == ["start"]
+    assert "goal" not in [one.how for one in run.studio.archive]
+    assert sum("Split what it does" in text for text in asked) == 3
 
 
 def test_parents_are_drawn_by_the_mixture() -> None:

@@ -26,7 +26,7 @@ from palestra_adapters.optimisers.swarm import (
     read_team,
     workflow_of,
 )
-from palestra_adapters.workflows.steps import AskStep
+from palestra_adapters.workflows.steps import AskStep, ToolStep
 
 SCOUT, CAPTAIN = Role("scout", "You scout.", "Report."), Role("captain", "You lead.", "Decide.")
 
@@ -57,6 +57,28 @@ def test_a_role_that_speaks_again_is_another_step_and_is_read_at_its_last_words(
     )
 
 
+def test_a_tool_is_used_anew_before_each_turn_of_its_role_which_alone_reads_it() -> None:
+    scout, cook = (
+        Role("scout", "You scout.", "Report.", "lookahead"),
+        Role("cook", tool="outcomes"),
+    )
+    order = (
+        Speech("scout", answers=False),
+        Speech("cook", ("scout",)),
+        Speech("scout", ("cook",), answers=False),
+        Speech("captain", ("scout", "cook")),
+    )
+    assert workflow_of(Team((scout, CAPTAIN, cook), order)).steps == (
+        ToolStep("scout-tool", "lookahead"),
+        AskStep("scout", "Report.", "You scout.", ("scout-tool",), answers=False),
+        ToolStep("cook-tool", "outcomes"),
+        AskStep("cook", reads=("scout", "cook-tool")),
+        ToolStep("scout-2-tool", "lookahead"),
+        AskStep("scout-2", "Report.", "You scout.", ("cook", "scout-2-tool"), answers=False),
+        AskStep("captain", "Decide.", "You lead.", ("scout-2", "cook")),
+    )
+
+
 @pytest.mark.parametrize(
     ("roles", "order", "error"),
     [
@@ -67,6 +89,7 @@ def test_a_role_that_speaks_again_is_another_step_and_is_read_at_its_last_words(
         ((SCOUT,), [Speech("scout", ("scout",))], "has not spoken yet"),
         ((SCOUT,), [Speech("scout", answers=False)], "last step must answer"),
         ((SCOUT,), [Speech("scout")] * 13, "length <= 12"),
+        ((Role("scout", tool="lookahead"),), [Speech("scout")] * 7, "length <= 12"),
         ((), [], "length >= 1"),
         (
             (SCOUT, Role("scout-2")),
@@ -88,6 +111,7 @@ def test_a_team_that_does_not_fit_together_is_refused(
         ("I would add a scout.", "no JSON object"),
         ('{"roles": []}', "missing required field `order`"),
         ('{"roles": [{"name": "A scout"}], "order": []}', "regex"),
+        ('{"roles": [{"name": "scout", "tool": "oracle"}], "order": []}', "oracle"),
         ('{"roles": [], "order": [{"speaks": "scout", "read": []}]}', "unknown field `read`"),
     ],
 )
@@ -207,6 +231,43 @@ def test_a_particle_whose_replies_are_no_team_stays_where_it_is(tmp_path: Path) 
         Swarm(particles=2), tmp_path / "b", env=doors(), player=obeys, proposer=nothing
     )
     assert [one.how for one in run.studio.archive] == ["start"]
+
+
+@pytest.mark.parametrize("teller", [False, True])
+def test_only_the_role_that_has_a_tool_reads_what_it_finds(tmp_path: Path, teller: bool) -> None:
+    """A scout with a lookahead finds the best door; the captain goes there only if it is told."""
+    asked: dict[str, list[str]] = {"scout": [], "captain": []}
+
+    def player(request: Request) -> str:
+        text = last(request)
+        if "Report." not in text and "Decide." not in text:  # the workflow at the start
+            return "Thought: -\nAction: Go(to='left')"
+        role = "captain" if "Decide." in text else "scout"
+        asked[role].append(text)
+        if role == "captain":
+            told = re.findall(r"best is (\w+)", text)
+            return f"Thought: -\nAction: Go(to='{(told or ['left'])[0]}')"
+        scores = re.findall(r"to='(\w+)'\): (\d\.\d\d)", text)
+        return f"best is {max(scores, key=lambda one: float(one[1]))[0]}"
+
+    team = {
+        "roles": [
+            {"name": "scout", "prompt": "Report.", "tool": "lookahead"},
+            {"name": "captain", "prompt": "Decide."},
+        ],
+        "order": [
+            {"speaks": "scout", "answers": False},
+            {"speaks": "captain", "reads": ["scout"] if teller else []},
+        ],
+    }
+    search = Swarm(particles=1, rounds=0)
+    propose = Scripted([json.dumps(team)], [])
+    _, run = optimise(search, tmp_path, env=doors(), player=player, proposer=propose, train=3)
+    assert [one.mean for one in run.studio.archive[1:]] == [1.0 if teller else 0.0]
+    own = asked["captain"][-1]
+    assert all("Mean payoff of random playouts" in text for text in asked["scout"])
+    assert "playouts" not in own
+    assert ("best is right" in own) == teller
 
 
 KEYS = 7

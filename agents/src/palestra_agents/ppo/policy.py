@@ -39,7 +39,7 @@ class Settings(Checked):
     so that the policy also learns to answer moves that it would never play itself. With `central`
     a value is that of everybody's observations and the seat's number: MAPPO (Yu et al., "The
     Surprising Effectiveness of PPO in Cooperative Multi-Agent Games", NeurIPS 2022). With
-    `teacher` the policy also learns the moves of another one: see `palestra_agents.ppo.teacher`.
+    `teacher` the policy also learns the moves of others: see `palestra_agents.ppo.teacher`.
     `recurrent` and `value_norm` are of that paper too; there, both parts of the network remember.
     """
 
@@ -62,7 +62,7 @@ class Settings(Checked):
     ] = 0.25
     central: Annotated[bool, Meta(description="whether a value sees all observations")] = False
     teacher: Annotated[
-        str, Meta(description="folder of a trained policy to learn from; empty for none")
+        str, Meta(description="folders of trained policies to learn from, joined by |")
     ] = ""
     teacher_weight: Annotated[
         float, Meta(ge=0, description="weight of the distance to the teacher at the beginning")
@@ -75,6 +75,9 @@ class Settings(Checked):
     value_norm: Annotated[
         bool, Meta(description="whether values are learnt in standard deviations of their targets")
     ] = False
+    teacher_weights: Annotated[
+        str, Meta(description="by which teacher_weight counts for each teacher, joined by |")
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)

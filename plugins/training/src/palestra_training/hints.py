@@ -4,7 +4,8 @@ After "ADHint: Adaptive Hints with Difficulty Priors for Reinforcement Learning"
 start begin from a part of an expert's episode, whose length grows with how rarely the learner
 succeeds without, and they are compared with one another only. Success is a win between two seats of
 a zero-sum game, and elsewhere a return that is not below the expert's. The length here is linear in
-that rate; the paper's weighting of gradients by likelihood is left out.
+that rate; the paper's weighting of gradients within hints is left out, since nothing here is
+learned from the moves of a hint.
 """
 
 from __future__ import annotations

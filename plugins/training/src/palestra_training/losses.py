@@ -8,7 +8,8 @@ a batch may be a part; Yu et al. 2025). "rloo" has one ratio for a
 whole stream, and the mean of streams (Ahmadian et al. 2024, as TRL clips it); its advantage is the
 mean over the stream. "reinforce" is the plain policy gradient, averaged as bnpo.
 
-`score_dpo_loss` is over pairs of whole answers: Score-DPO (Wang et al. 2025, "ScoreFlow").
+`dpo_loss` and `score_dpo_loss` are over pairs of whole answers: DPO (Rafailov et al. 2023) and
+Score-DPO (Wang et al. 2025, "ScoreFlow").
 """
 
 from __future__ import annotations
@@ -136,6 +137,14 @@ def policy_loss(
     if average == "dapo" and tokens_in_step is not None:
         return (each * marks).sum() / max(1.0, tokens_in_step)
     return (each * marks).sum() / marks.sum().clamp(min=1)
+
+
+def dpo_loss(chosen: torch.Tensor, rejected: torch.Tensor, *, beta: float = 0.1) -> torch.Tensor:
+    """DPO: the mean over pairs of -log sigmoid(beta * (log r_w - log r_l)), to minimise.
+
+    chosen, rejected: log r, as in `score_dpo_loss`; both of shape (pairs,).
+    """
+    return -torch.nn.functional.logsigmoid(beta * (chosen - rejected)).mean()
 
 
 def score_dpo_loss(

@@ -47,7 +47,7 @@ def imitate(model: Learner, data: Sequence[Example], warm_up: WarmUp, *, seed: i
     """Teach a model the replies of some rows; returns the mean loss of every epoch."""
     optimiser = torch.optim.AdamW(model.net.parameters(), lr=warm_up.learning_rate)
     order = torch.Generator().manual_seed(seed)
-    read = [_tokens(model, row) for row in data]
+    read = [reply_tokens(model, row) for row in data]
     losses = []
     model.net.train()
     for epoch in range(warm_up.epochs):
@@ -55,7 +55,7 @@ def imitate(model: Learner, data: Sequence[Example], warm_up: WarmUp, *, seed: i
         shuffled = torch.randperm(len(read), generator=order).tolist()
         for start in range(0, len(read), ROWS_AT_ONCE):
             chosen = [read[i] for i in shuffled[start : start + ROWS_AT_ONCE]]
-            ids, mask, labels = (part.to(model.device) for part in _pad_rows(chosen))
+            ids, mask, labels = (part.to(model.device) for part in pad_rows(chosen))
             with model.computing():
                 loss = model.net(
                     input_ids=ids, attention_mask=mask, labels=labels, use_cache=False
@@ -73,14 +73,14 @@ def imitate(model: Learner, data: Sequence[Example], warm_up: WarmUp, *, seed: i
     return losses
 
 
-def _tokens(model: Learner, row: Example) -> tuple[list[int], list[int]]:
+def reply_tokens(model: Learner, row: Example) -> tuple[list[int], list[int]]:
     """The tokens of a prompt and of its reply, which ends a chat message with the end token."""
     prompt = read_prompt(model.tokenizer, Request(row.messages, raw=row.raw), model.name)
     reply = token_ids(model.tokenizer, row.reply)
     return prompt, reply if row.raw else [*reply, *sorted(model.end)[:1]]
 
 
-def _pad_rows(rows: Sequence[tuple[list[int], list[int]]]) -> tuple[torch.Tensor, ...]:
+def pad_rows(rows: Sequence[tuple[list[int], list[int]]]) -> tuple[torch.Tensor, ...]:
     """Ids, attention mask and labels, which are the ids of replies alone."""
     shape = len(rows), max(len(prompt) + len(reply) for prompt, reply in rows)
     ids, mask = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.long)

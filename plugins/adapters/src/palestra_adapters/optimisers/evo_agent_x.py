@@ -5,6 +5,9 @@ three optimisers behind one interface: TextGrad rewrites a prompt by criticism o
 AFlow changes the workflow, from a parent that is drawn by score and with the record of earlier
 changes; MIPRO chooses an instruction and worked examples together. Here each round is one of them,
 in this order; all fill one archive, and the best variant so far is where TextGrad and MIPRO begin.
+
+With a goal the first workflow is written from it, as there: a planner splits the goal into
+sub-tasks with what each reads, and an agent is written for every sub-task.
 """
 
 from __future__ import annotations
@@ -14,14 +17,42 @@ from math import exp
 from typing import Annotated
 
 import msgspec
-from palestra import InvalidOption, Meta, UnknownName
+from palestra import InvalidOption, Meta, UnknownName, Usage
 
 from palestra_adapters.optimisers.agents_of_change import between
-from palestra_adapters.optimisers.search import Search, Searching, Studio, Variant
+from palestra_adapters.optimisers.search import (
+    REFUSED,
+    TRIES,
+    Search,
+    Searching,
+    Studio,
+    Variant,
+)
 from palestra_adapters.optimisers.symbolic import prompt_of, with_prompt
-from palestra_adapters.optimisers.wording import FORM, LANGUAGE
-from palestra_adapters.workflows.steps import Step, Workflow, step_calls
+from palestra_adapters.optimisers.wording import FORM, LANGUAGE, bullets, stated_json
+from palestra_adapters.workflows.steps import (
+    AskStep,
+    Name,
+    Prompt,
+    Step,
+    Workflow,
+    check_workflow,
+    step_calls,
+)
 
+PLAN = (
+    "The goal of an agent that plays this game: {goal}\n\nSplit what it does for one move into "
+    "sub-tasks, of which each is given to one agent. They are done in order, and the last of them "
+    "decides on the move. Every agent is shown the rules, what the player has seen of the episode, "
+    "the legal moves, and what the earlier sub-tasks in its reads have found. A name has "
+    "lower-case letters, digits and hyphens. At most 12 sub-tasks.\n\nWrite one JSON object: "
+    '{{"tasks": [{{"name": "…", "does": "what it is to find", "reads": ["names", …]}}, …]}}. Write '
+    "nothing after it."
+)
+AGENT = (
+    "The goal of an agent that plays this game: {goal}\n\nIts plan for one move:\n{plan}\n\nWrite "
+    "the prompt of the agent that does the sub-task {name!r}, between <START> and <END>."
+)
 CRITICISE = (
     "The step {name!r} of an agent has this prompt:\n{prompt}\n\nIt led to these episodes:\n"
     "{episodes}\n\nCriticise the prompt: what in it led to the losses? Do not rewrite it."
@@ -44,8 +75,24 @@ Change = Callable[[Studio, Variant], Searching[tuple[Workflow, str]]]
 ROUNDS = ("textgrad", "aflow", "mipro")
 
 
+class SubTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a plan: what an agent is to find, and whose findings it reads."""
+
+    name: Name
+    does: Prompt
+    reads: tuple[Name, ...] = ()
+
+
+class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The sub-tasks of a goal in their order, as the model writes them."""
+
+    tasks: tuple[SubTask, ...]
+
+
 class EvoAgentX(Search):
     """`rounds` in turns over the `optimisers`, joined by `+`.
+
+    With a `goal` in words the search also begins with a workflow that is written from it.
 
     AFlow's parent is drawn with probability mix / n + (1 - mix) * softmax(heat * score), where the
     scores are scaled to [0, 1]. MIPRO adds up to `examples` decisions of the best episodes.
@@ -65,7 +112,11 @@ class EvoAgentX(Search):
         examples: Annotated[int, Meta(ge=1, description="decisions shown as examples")] = 3,
         mix: Annotated[float, Meta(ge=0, le=1, description="share of even draws")] = 0.2,
         heat: Annotated[float, Meta(ge=0, description="how much scores count in draws")] = 5.0,
+        goal: Annotated[
+            str, Meta(description="from which the first workflow is written; empty for none")
+        ] = "",
     ) -> None:
+        self._goal = goal
         self._order = optimisers.split("+")
         for name in self._order:
             if name not in ROUNDS:
@@ -75,6 +126,8 @@ class EvoAgentX(Search):
 
     def run(self, studio: Studio, start: Workflow) -> Searching[None]:
         yield from studio.play(studio.add(start))
+        if self._goal:
+            yield from self._from_goal(studio)
         for number in range(self._rounds):
             kind = self._order[number % len(self._order)]
             if kind == "aflow":
@@ -84,6 +137,30 @@ class EvoAgentX(Search):
                 made = yield from self._added(studio, studio.best, kind, change)
             if made is not None:
                 yield from studio.play(made)
+
+    def _from_goal(self, studio: Studio) -> Searching[None]:
+        """Play the workflow of a plan for the goal; none if no plan can be read."""
+        prompt = asked = PLAN.format(goal=self._goal)
+        spent = Usage()
+        for _ in range(TRIES):
+            told = yield from studio.ask(asked)
+            spent += told.usage
+            try:
+                workflow = read_plan(told.text)
+                break
+            except InvalidOption as error:
+                asked = REFUSED.format(prompt=prompt, reply=told.text, error=error)
+        else:
+            return
+        plan = bullets([f"{step.name}: {prompt_of(step)}" for step in workflow.steps])
+        for step in workflow.steps:
+            asked = AGENT.format(goal=self._goal, plan=plan, name=step.name)
+            told = yield from studio.ask(asked)
+            spent += told.usage
+            new = with_prompt(step, between(told.text)[:4000])
+            workflow = replace_step(workflow, step, new)
+        if studio.known(workflow) is None:
+            yield from studio.play(studio.add(workflow, (), "goal", self._goal, spent))
 
     def _added(
         self, studio: Studio, parent: Variant, kind: str, change: Change
@@ -138,6 +215,23 @@ class EvoAgentX(Search):
             parent=studio.shown(parent), experience=experience or "none", form=FORM
         )
         return (yield from studio.propose(text, [parent], "aflow", system=LANGUAGE))
+
+
+def read_plan(text: str) -> Workflow:
+    """One asking step for each sub-task, of which the last answers with the move.
+
+    Raises `InvalidOption` that says what is wrong.
+    """
+    try:
+        tasks = msgspec.json.decode(stated_json(text), type=Plan).tasks
+    except msgspec.MsgspecError as error:
+        raise InvalidOption(f"not a plan: {error}") from error
+    last = len(tasks) - 1
+    steps = [
+        AskStep(task.name, task.does, reads=task.reads, answers=place == last)
+        for place, task in enumerate(tasks)
+    ]
+    return check_workflow(Workflow(tuple(steps), "from a goal"))
 
 
 def mix_chances(scores: Sequence[float], mix: float, heat: float) -> list[float]:

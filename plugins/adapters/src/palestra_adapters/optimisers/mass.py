@@ -3,19 +3,20 @@
 Zhou et al., "Multi-Agent Design: Optimizing Agents with Better Prompts and Topologies", 2025. What
 a block adds to one predictor, with prompts written for both, is its influence; workflows are drawn
 with blocks in proportion to it, so that few of those that can be made are tried. Blocks are joined
-in one order: a tool, several answers with a vote, a critique, a debate.
-
-Left out: summaries of long contexts; the blocks' own numbers of rounds and members.
+in one order: summaries, a tool, several answers with a vote, a critique, a debate. A summary takes
+the place of the episode so far in what the predictor reads. With `sizes` a drawn block has a number
+that is drawn too, evenly from the paper's: 1 to 4 summaries, each of which improves the one before;
+3, 5, 7 or 9 answers; 1 to 4 critiques; 1 to 4 rounds of debate after the first answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import exp
 from typing import Annotated
 
 import msgspec
-from palestra import InvalidOption, Meta
+from palestra import InvalidOption, Meta, Rng, UnknownName
 
 from palestra_adapters.optimisers.agents_of_change import between
 from palestra_adapters.optimisers.evo_agent_x import replace_step
@@ -33,13 +34,20 @@ from palestra_adapters.workflows.steps import (
 )
 
 ROLES = ("You look for the move that gains most.", "You look for what can go wrong.")
+SUMMARISE = (
+    "Summarise what has happened in this episode: all that matters for the next move, and nothing "
+    "else. If there is a summary already, improve it."
+)
 BLOCKS: dict[str, Step | None] = {  # with a step of their own that asks a model, if any
+    "summary": AskStep("summary", SUMMARISE, answers=False),
     "tool": None,
     "aggregate": None,
     "reflect": ReflectStep("reflect"),
     "debate": DebateStep("debate", ROLES),
 }
 SAMPLES, HEAT = 3, 0.8  # of answers that are aggregated
+SIZES = {"summary": (1, 2, 3, 4), "aggregate": (3, 5, 7, 9), "reflect": (1, 2, 3, 4)}
+SIZES["debate"] = (2, 3, 4, 5)  # the first answers are a round too
 LEAST = 0.1  # worth of a predictor below which no ratio to it is taken
 REWRITE = (
     "An agent plays this game by a workflow:\n{workflow}\n\nIts step {name!r} has this prompt:\n"
@@ -67,7 +75,19 @@ class Mass(Search):
         heat: Annotated[float, Meta(gt=0, description="how evenly blocks are drawn")] = 0.5,
         calls: Annotated[int, Meta(ge=1, description="most answers of a decision")] = 10,
         shown: Annotated[int, Meta(ge=1, description="episodes that the model reads")] = 2,
+        blocks: Annotated[
+            str, Meta(description="summary, tool, aggregate, reflect, debate, joined by +")
+        ] = "tool+aggregate+reflect+debate",
+        sizes: Annotated[
+            bool, Meta(description="whether numbers of answers and rounds are drawn")
+        ] = False,
     ) -> None:
+        named = blocks.split("+")
+        for name in named:
+            if name not in BLOCKS:
+                raise UnknownName("block", name, BLOCKS)
+        self._blocks = {name: step for name, step in BLOCKS.items() if name in named}
+        self._sizes = sizes
         self._prompts, self._topologies = prompts, topologies
         self._heat, self._calls, self._shown = heat, calls, shown
 
@@ -80,7 +100,7 @@ class Mass(Search):
         predictor = alone.workflow.steps[0]
         assert isinstance(predictor, AskStep)
         influence, best = {}, dict[str, Step | None]()
-        for block, step in BLOCKS.items():
+        for block, step in self._blocks.items():
             one = yield from self._played(studio, joined(predictor, {block: step}), block)
             if step is not None:
                 one = yield from self._rewritten(studio, one, step.name)
@@ -130,7 +150,8 @@ class Mass(Search):
         tried = 0
         for _ in range(100 * self._topologies):  # few of a small number may be new
             drawn = {b: step for b, step in blocks.items() if studio.rng.random() < chances[b]}
-            workflow = joined(predictor, drawn)
+            sizes = draw_sizes(drawn, studio.rng) if self._sizes else {}
+            workflow = joined(predictor, drawn, sizes)
             if studio.known(workflow) is None and workflow.calls <= self._calls:
                 yield from self._played(studio, workflow, "+".join(drawn))
                 tried += 1
@@ -145,19 +166,39 @@ def shares(influence: Mapping[str, float], heat: float) -> dict[str, float]:
     return {block: power / sum(powers.values()) for block, power in powers.items()}
 
 
-def joined(predictor: AskStep, blocks: Mapping[str, Step | None]) -> Workflow:
-    """A predictor with some blocks, in the order of `BLOCKS`."""
+def draw_sizes(blocks: Iterable[str], rng: Rng) -> dict[str, int]:
+    """A number for each of the blocks that have one, each as likely as the others of `SIZES`."""
+    return {name: rng.choice(SIZES[name]) for name in blocks if name in SIZES}
+
+
+def joined(
+    predictor: AskStep, blocks: Mapping[str, Step | None], sizes: Mapping[str, int] | None = None
+) -> Workflow:
+    """A predictor with some blocks, in the order of `BLOCKS`.
+
+    sizes: of a block, its number of summaries, of answers or of rounds; by default one summary,
+    three answers, and as many rounds as its step has.
+    """
+    sizes = sizes or {}
     steps: list[Step] = []
     ask = predictor
+    if (summary := blocks.get("summary")) is not None:
+        for number in range(sizes.get("summary", 1)):
+            name = f"{summary.name}-{number + 1}" if number else summary.name
+            before = (steps[-1].name,) if number else ()
+            steps.append(msgspec.structs.replace(summary, name=name, reads=before))
+        ask = msgspec.structs.replace(ask, reads=(steps[-1].name,), transcript=False)
     if "tool" in blocks:
         steps.append(ToolStep("look"))
-        ask = msgspec.structs.replace(ask, reads=("look",))
+        ask = msgspec.structs.replace(ask, reads=(*ask.reads, "look"))
     if "aggregate" in blocks:
-        ask = msgspec.structs.replace(ask, samples=SAMPLES, temperature=HEAT)
+        samples = sizes.get("aggregate", SAMPLES)
+        ask = msgspec.structs.replace(ask, samples=samples, temperature=HEAT)
     steps.append(ask)
     if "aggregate" in blocks:
         steps.append(VoteStep("vote", (ask.name,)))
-    for step in (blocks.get("reflect"), blocks.get("debate")):
-        if step is not None:
-            steps.append(msgspec.structs.replace(step, reads=(steps[-1].name,)))
+    for block in ("reflect", "debate"):
+        if (step := blocks.get(block)) is not None:
+            own = {"rounds": sizes[block]} if block in sizes else {}
+            steps.append(msgspec.structs.replace(step, reads=(steps[-1].name,), **own))
     return Workflow(tuple(steps), "+".join(["one answer", *blocks]))

@@ -1,17 +1,17 @@
 """SwarmAgentic: a particle swarm whose particles are whole teams, moved in words.
 
 Zhang et al., "SwarmAgentic: Towards Fully Automated Agentic System Generation via Swarm
-Intelligence", 2025. A particle is a team: roles with instructions, and the order in which they
-speak. Its velocity is a list of changes that a model writes from three sources: what the team does
-wrong and which changes failed before, what its own best team does better, and what the best team of
-the swarm does better. Its next position is the team with these changes.
+Intelligence", 2025. A particle is a team: roles with instructions and tools, and the order in
+which they speak. Its velocity is a list of changes that a model writes from three sources: what
+the team does wrong and which changes failed before, what its own best team does better, and what
+the best team of the swarm does better. Its next position is the team with these changes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from palestra import InvalidOption, Meta
@@ -24,7 +24,15 @@ from palestra_adapters.optimisers.search import (
     WorkflowEpisode,
 )
 from palestra_adapters.optimisers.wording import bullets, stated_json
-from palestra_adapters.workflows.steps import AskStep, Name, Prompt, Workflow, check_workflow
+from palestra_adapters.workflows.steps import (
+    AskStep,
+    Name,
+    Prompt,
+    Step,
+    ToolStep,
+    Workflow,
+    check_workflow,
+)
 
 COOLEST, HOTTEST = 0.5, 1.0  # temperatures at which the first teams are written
 HEAT = 0.8  # at which velocities and later teams are written
@@ -36,11 +44,14 @@ order asks a language model with the instructions of one role. It is shown the r
 player has seen of the episode, the legal moves, and the last words of the roles in its reads, which
 must have spoken before. With "answers": true it writes a thought and a move, with false notes for
 later turns. The last turn must answer: its move is played. A role may speak more than once, and
-must speak at least once. A name has lower-case letters, digits and hyphens. At most 12 turns."""
+must speak at least once. A role may have one tool, which is used anew before each of its turns and
+whose findings this role alone reads: "lookahead" (mean payoff of random playouts after each legal
+move) or "outcomes" (the position after each legal move). A name has lower-case letters, digits and
+hyphens. At most 12 turns and uses of tools."""
 FORM = """\
 Write one JSON object: {"note": "what is new and why", "roles": [{"name": "…", "role": "who it is",
-"prompt": "what it is to do at its turn"}, …], "order": [{"speaks": "a role's name", "reads":
-["names of roles", …], "answers": false}, …]}. Write nothing after it."""
+"prompt": "what it is to do at its turn", "tool": ""}, …], "order": [{"speaks": "a role's name",
+"reads": ["names of roles", …], "answers": false}, …]}. Write nothing after it."""
 FIRST = (
     "Write a team for this game: which roles it needs, what each is to do, and in which order they "
     "speak.\n\nTeams that are there already, from which yours must differ:\n{others}\n\n{form}"
@@ -48,7 +59,8 @@ FIRST = (
 FLAWS = (
     "This team plays the game:\n{team}\n\nThe episodes for which it was paid least:\n{episodes}\n\n"
     "List the flaws of the team that led to these results. For each, say whether a role's "
-    "instructions, a missing or needless role, or the order is at fault. Do not rewrite the team."
+    "instructions or tool, a missing or needless role, or the order is at fault. Do not rewrite "
+    "the team."
 )
 VELOCITY = (
     "This team plays the game:\n{team}\n\nIts flaws:\n{flaws}\n\nEarlier changes on its way that "
@@ -65,11 +77,12 @@ POSITION = (
 
 
 class Role(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One agent of a team: who it is, and what it is to do at its turn."""
+    """One agent of a team: who it is, what it is to do at its turn, and the tool it has, if any."""
 
     name: Name
     role: Prompt = ""
     prompt: Prompt = ""
+    tool: Literal["", "lookahead", "outcomes"] = ""
 
 
 class Speech(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -210,13 +223,15 @@ def read_team(text: str) -> Team:
 def workflow_of(team: Team) -> Workflow:
     """One step a turn of the order; a role's second turn is called `name-2`.
 
+    The step of a role's tool is called `name-tool`, and comes right before the turn that reads it.
+
     Raises `InvalidOption` for names that do not fit together, and for roles that never speak.
     """
     roles = {role.name: role for role in team.roles}
     if len(roles) < len(team.roles):
         raise InvalidOption("two roles have one name; give every role its own")
     turns: dict[str, int] = {}
-    steps: list[AskStep] = []
+    steps: list[Step] = []
     spoken: dict[str, str] = {}  # the step of each role's last words
     for speech in team.order:
         for name in (speech.speaks, *speech.reads):
@@ -229,6 +244,9 @@ def workflow_of(team: Team) -> Workflow:
         turns[role.name] = turns.get(role.name, 0) + 1
         name = role.name if turns[role.name] == 1 else f"{role.name}-{turns[role.name]}"
         reads = tuple(dict.fromkeys(spoken[name] for name in speech.reads))
+        if role.tool:
+            steps.append(ToolStep(f"{name}-tool", role.tool))
+            reads = (*reads, f"{name}-tool")
         steps.append(AskStep(name, role.prompt, role.role, reads, speech.answers))
         spoken[role.name] = name
     idle = [name for name in roles if name not in spoken]

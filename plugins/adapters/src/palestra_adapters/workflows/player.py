@@ -148,15 +148,19 @@ class Run:
                 shown = self.past[-step.shown :]
                 return Said(["\n".join(shown) or "Nothing has been played before."], own=True)
 
-    def question(self, reads: Sequence[str], *more: str) -> str:
-        """The episode so far, what the steps that are read have said, and what is asked."""
+    def question(self, reads: Sequence[str], *more: str, whole: bool = True) -> str:
+        """The episode so far, what the steps that are read have said, and what is asked.
+
+        whole: whether all that was seen is shown, or the position alone.
+        """
         heard = [
             f"{name}{f' {place + 1}' if len(said.texts) > 1 else ''} wrote:\n"
             f"{text if said.own else quote(text)}"
             for name, said in ((name, self.said[name]) for name in reads)
             for place, text in enumerate(said.texts)
         ]
-        return join_paragraphs(story(self.turn), *heard, *more)
+        seen = story(self.turn) if whole else self.turn.position
+        return join_paragraphs(seen, *heard, *more)
 
     def rules(self, role: str = "") -> str:
         own = self.turn.game.rules_for(self.turn.seat)
@@ -180,7 +184,7 @@ class Run:
         return line
 
     def _ask(self, number: int, step: AskStep) -> Thinking[Said]:
-        text = self.question(step.reads, step.prompt)
+        text = self.question(step.reads, step.prompt, whole=step.transcript)
         heat = step.temperature or (0.8 if step.samples > 1 else 0.0)
         if not step.answers:
             notes = yield from together(

@@ -31,7 +31,8 @@ ARGUE = "Weigh what the others say, then give your own answer."
 class AskStep(msgspec.Struct, frozen=True, tag_field="kind", tag="ask", omit_defaults=True):
     """Ask the model `prompt` in a `role`, `samples` times; with `answers` it writes a move.
 
-    Without `answers` it writes notes, such as a plan, which later steps read.
+    Without `answers` it writes notes, such as a plan, which later steps read. Without `transcript`
+    the model is shown the position alone, and of the episode so far what the steps it reads say.
     """
 
     name: Name
@@ -41,6 +42,7 @@ class AskStep(msgspec.Struct, frozen=True, tag_field="kind", tag="ask", omit_def
     answers: bool = True
     samples: Samples = 1
     temperature: Heat = 0.0
+    transcript: bool = True
 
 
 class VoteStep(msgspec.Struct, frozen=True, tag_field="kind", tag="vote", omit_defaults=True):
