@@ -483,3 +483,61 @@ def test_lanes_with_shapers_are_saved_with_what_these_remember(
     assert np.array_equal(batch.returns[0], batch.returns[2])
     with pytest.raises(InvalidOption, match="2 lanes were saved"):
         batch.load(saved[:2])
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
+@pytest.mark.parametrize("opponents", ["random", "first"])
+@pytest.mark.parametrize(
+    "env", ["games/BattleOfTheSexes-v0", "games/FrozenLake-v0", "grid/Foraging-v0", C4]
+)
+def test_a_vector_environment_says_the_outcome_that_the_gym_view_says(
+    env: str, opponents: str, autoreset: str
+) -> None:
+    played: Any = "random" if opponents == "random" else lambda seen, masks: masks.argmax(1)
+    one = palestra.make(env, view="gym", opponents=opponents, compiled=False)
+    many = VectorView(env, 5, opponents=played, autoreset=autoreset, compiled=False)
+    said = {}
+    for first in (10, 20):
+        _, infos = many.reset(seed=list(range(first, first + 5)))
+        rng = np.random.default_rng(first)
+        moves: dict[int, list[int]] = {lane: [] for lane in range(5)}
+        while moves:
+            masks = infos["action_mask"]
+            actions = (rng.random(masks.shape) * masks).argmax(1)
+            for lane, chosen in moves.items():
+                chosen.append(int(actions[lane]))
+            *_, infos = many.step(actions)
+            for lane in [lane for lane in moves if infos.get("_outcome", [False] * 5)[lane]]:
+                said[first + lane] = moves.pop(lane), infos["outcome"][lane]
+    for seed, (chosen, outcome) in said.items():
+        one.reset(seed=seed)
+        for action in chosen:
+            *_, info = one.step(action)
+        assert outcome == info["outcome"], seed
+    assert len(said) == 10
+
+
+def test_a_forfeit_is_the_outcome_of_a_vector_environment_too() -> None:
+    one = palestra.make("games/Sudoku-v0", view="gym", compiled=False)
+    many = VectorView("games/Sudoku-v0", 2, compiled=False, autoreset="same_step")
+    _, infos = many.reset(seed=3)
+    illegal = int(infos["action_mask"][0].argmin())
+    assert not infos["action_mask"][0, illegal]
+    one.reset(seed=3)
+    assert one.step(illegal)[4]["outcome"] == "forfeit"
+    legal = int(infos["action_mask"][1].argmax())
+    *_, infos = many.step(np.array([illegal, legal]))
+    assert infos["outcome"].tolist() == ["forfeit", None]
+
+
+def test_why_a_move_was_refused_is_said_until_a_move_is_played() -> None:
+    env = palestra.make("games/TicTacToe-v0", view="aec", invalid="retry:2", masks="info")
+    env.reset(seed=1)
+    env.step(4)
+    for _ in range(2):
+        env.step(4)
+        assert "not legal" in env.last()[4]["error"]
+    env.step(0)
+    for move in (1, 2):
+        assert not any("error" in info for info in env.infos.values())
+        env.step(move)

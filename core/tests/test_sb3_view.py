@@ -69,3 +69,27 @@ def test_one_policy_plays_every_seat_of_a_simultaneous_game() -> None:
     assert env.reset().shape[0] == 12
     _, rewards, done, _ = env.step(env.action_masks().argmax(1))
     assert rewards.shape == done.shape == (12,)
+
+
+def test_a_seat_that_leaves_early_is_reported_once_with_its_own_end() -> None:
+    """A car that leaves is paid -1 a step; the other one waits until time is up."""
+    env = SB3VecEnv("games/Merge-v0", 2, seat="all", steps=12, compiled=False)
+    env.reset()
+    reported = []
+    for number in range(1, 25):  # two episodes of both lanes
+        _, _, done, infos = env.step(np.array([2, 0, 0, 1]))
+        for index in np.flatnonzero(done):
+            seen = infos[index]["terminal_observation"]
+            assert seen[6] == (number - 1) % 12 + 1  # the steps played
+            if "episode" in infos[index]:
+                end = infos[index]["episode"]
+                cut = infos[index]["TimeLimit.truncated"]
+                reported.append((number, int(index), end["r"], end["l"], cut))
+    first = [
+        (5, 0, -5.0, 5, False),
+        (10, 3, -10.0, 10, False),
+        (12, 1, -12.0, 12, True),
+        (12, 2, -12.0, 12, True),
+    ]
+    again = [(number + 12, *rest) for number, *rest in first]
+    assert reported == first + again

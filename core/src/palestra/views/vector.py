@@ -35,6 +35,7 @@ Policy = Callable[[Array, Array], Any]
 
 WORDS = np.array([*RESULTS, "truncated", None], object)  # of episodes that ended, or did not
 TRUNCATED, UNSAID = len(RESULTS), len(RESULTS) + 1
+FORFEIT = RESULTS.index("forfeit")
 MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
@@ -172,7 +173,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
         self.batch.hand_over(range(self.game.num_players))
 
     def reset(
-        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Reset every lane, or with options {"reset_mask": (N,) bool} only some."""
         chosen = None if options is None else options.get("reset_mask")
@@ -316,9 +317,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
         """Additional infos for episodes that ended."""
         batch, seat = self.batch, self.seat
         statistics = batch.statistics()
-        said = np.where(batch.terminations[:, seat], statistics["results"][:, seat], TRUNCATED)
         found: dict[str, Any] = {
-            "outcome": WORDS.take(np.where(done, said, UNSAID)),
+            "outcome": self._outcomes(done, statistics["results"]),
             "final_return": np.where(done, statistics["returns"][:, seat], 0.0),
             "final_length": np.where(done, statistics["length"], 0),
         }
@@ -330,6 +330,19 @@ class VectorView(VectorEnv[Any, Any, Any]):
             masks = batch.final_masks[:, seat] * done[:, None].astype(np.int8)
             found["final_info"] = {"action_mask": masks, "_action_mask": done.copy()}
         return found
+
+    def _outcomes(self, done: Array, results: Array) -> Array:
+        """The word for the outcome of each episode that ended, None elsewhere."""
+        states = self.batch.final_states
+        said = np.where(states["truncated"] != 0, TRUNCATED, results[:, self.seat])
+        words = WORDS.take(np.where(done, said, UNSAID))
+        if type(self.game).outcome is ArrayGame.outcome:
+            return words
+        lost = (results == FORFEIT).any(axis=1)  # decided by the batch, not by the game
+        for lane in np.flatnonzero(done & ~lost).tolist():
+            ended = self.game.outcome(states[lane])
+            words[lane] = words[lane] if ended is None else ended.results[self.seat]
+        return words
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(N, A) legal actions of the learning seat, sb3-contrib's convention."""
