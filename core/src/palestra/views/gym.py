@@ -354,6 +354,10 @@ class GymView(gymnasium.Env[Any, Any]):
         if self.render_mode == "human":
             self.render()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: a renderer, which may hold a window, is opened again."""
+        return {**vars(self), "_renderer": None}
+
     def close(self) -> None:
         if self._renderer is not None:
             self._renderer.close()

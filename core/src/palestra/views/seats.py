@@ -206,6 +206,10 @@ class SeatsView:
             self._renderer = renderer(self._episode.spec, self.render_mode)(**self._render_options)
         return self._renderer.draw(self._episode, None)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: a renderer, which may hold a window, is opened again."""
+        return {**vars(self), "_renderer": None}
+
     def close(self) -> None:
         if self._renderer is not None:
             self._renderer.close()

@@ -411,6 +411,10 @@ class VectorView(VectorEnv[Any, Any, Any]):
             )
         self._set[name] = given
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: a renderer, which may hold a window, is opened again."""
+        return {**vars(self), "_painter": None}
+
     def close_extras(self, **kwargs: Any) -> None:
         self.batch.close()
         if self._painter is not None:
