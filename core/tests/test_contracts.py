@@ -13,7 +13,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
-from palestra import InvalidAction, InvalidOption, Rng, Turn, UnknownName
+from palestra import InvalidAction, InvalidOption, OutOfTurn, Rng, Turn, UnknownName
 from palestra.views.vector import VectorView
 
 with warnings.catch_warnings():  # importing its tests warns of its own old registry
@@ -541,3 +541,42 @@ def test_why_a_move_was_refused_is_said_until_a_move_is_played() -> None:
     for move in (1, 2):
         assert not any("error" in info for info in env.infos.values())
         env.step(move)
+
+
+def test_environments_of_one_game_object_sample_by_themselves() -> None:
+    """Seeding the spaces of one, or of one agent, does not seed those of another."""
+    game = palestra.game("grid/Foraging-v0", num_players=3)
+    views = [palestra.make(game, view="gym", seat=seat, compiled=False) for seat in (0, 0, 1)]
+    seats = palestra.make(game, view="parallel", compiled=False)
+    padded = palestra.make(game, view="aec", pad_spaces=True, masks="info", compiled=False)
+    many = VectorView(game, 2, compiled=False)
+    found = [space for view in views for space in (view.action_space, view.observation_space)]
+    found += [many.single_action_space, many.single_observation_space]
+    for env in (seats, padded):
+        for agent in env.possible_agents:
+            found += [env.action_space(agent), env.observation_space(agent)]
+    for number, space in enumerate(found):
+        space.seed(number)
+    drawn = [[np.asarray(space.sample()).tolist() for _ in range(5)] for space in found]
+    fresh = [type(space).__name__ for space in found]
+    assert set(fresh) == {"Box", "Discrete"}
+    for number, space in enumerate(found):
+        space.seed(number)
+        assert [np.asarray(space.sample()).tolist() for _ in range(5)] == drawn[number], number
+
+
+def test_agents_are_not_iterated_before_a_reset() -> None:
+    """As PettingZoo's `OrderEnforcingWrapper` has it; after the end there are none."""
+    env = palestra.make("games/TicTacToe-v0", view="aec")
+    with pytest.raises(OutOfTurn, match="call reset"):
+        env.agent_iter()
+    env.reset(seed=1)
+    assert [env.step(2 - place) or agent for place, agent in enumerate(env.agent_iter(3))] == [
+        "player_0",
+        "player_1",
+        "player_0",
+    ]
+    env.step(0)  # taken: forfeits
+    for _ in env.agent_iter():
+        env.step(None)
+    assert list(env.agent_iter()) == []

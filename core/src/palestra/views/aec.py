@@ -54,6 +54,12 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
                 self.infos[agent] |= self._mask_info(seat)
                 return
 
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """The selected agents in turn, up to `max_iter`; raises `OutOfTurn` before `reset`."""
+        if not hasattr(self, "terminations"):
+            raise OutOfTurn("call reset() before agent_iter()")
+        return super().agent_iter(max_iter)
+
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """The selected agent's observation, and its reward since its last action."""
         agent = self.agent_selection

@@ -58,7 +58,8 @@ class SB3VecEnv(VecEnv):
         self._seed_next = seed
         self._actions: NDArray[Any] = np.zeros(count, np.int64)
         self._gone = np.zeros(count, np.bool_)  # seats that left an episode others go on with
-        super().__init__(count, game.observation_space(first), game.action_space(first))
+        one = self.vector
+        super().__init__(count, one.single_observation_space, one.single_action_space)
 
     def _flat(self, values: NDArray[Any]) -> NDArray[Any]:
         """Copy (N, P, …) to one entry per learning seat."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,9 @@ class VectorView(VectorEnv[Any, Any, Any]):
     `autoreset_mode` (or `autoreset`) is Gymnasium's `AutoresetMode` or its name, spelt either way.
     `rewards` names step shapers to pay ("env": the game's own terms) under the discount `gamma`;
     infos then hold `reward_terms`, the rewards by name. `max_episode_steps` truncates after this
-    many steps of the learner, as `gymnasium.make(id, max_episode_steps=…)` does.
+    many steps of the learner, as `gymnasium.make(id, max_episode_steps=…)` does. If the learner
+    leaves an episode before the others, the step goes on to the end of the episode, and reports
+    that.
     render_mode="rgb_array" gives one frame per environment, and `render_options` its "size" and
     "theme".
 
@@ -147,8 +150,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
             "render_fps": 4,
         }
         self._painter: Any = None
-        self.single_observation_space = game.observation_space(seat)
-        self.single_action_space = game.action_space(seat)
+        self.single_observation_space = deepcopy(game.observation_space(seat))  # own generators
+        self.single_action_space = deepcopy(game.action_space(seat))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._everywhere = np.ones(num_envs, np.bool_)
