@@ -93,3 +93,21 @@ def test_a_seat_that_leaves_early_is_reported_once_with_its_own_end() -> None:
     ]
     again = [(number + 12, *rest) for number, *rest in first]
     assert reported == first + again
+
+
+@pytest.mark.parametrize("seat", [1, "all"])
+def test_frames_reach_the_wrappers_that_record_them(seat: int | str) -> None:
+    env = SB3VecEnv("games/Merge-v0", 3, seat=seat, render_mode="rgb_array", compiled=False)
+    env.reset()
+    env.step(np.arange(env.num_envs) % 3)
+    drawn = env.get_images()
+    per_episode = 2 if seat == "all" else 1
+    assert len(drawn) == env.num_envs == 3 * per_episode
+    for index, frame in enumerate(drawn):
+        assert frame.dtype == np.uint8
+        assert np.array_equal(frame, env.vector.render()[index // per_episode])
+    assert not np.array_equal(drawn[0], drawn[-1])
+    tiled = env.render("rgb_array")  # Stable-Baselines3's own
+    assert tiled.ndim == 3
+    assert tiled.size >= sum(frame.size for frame in drawn)
+    assert SB3VecEnv("games/Merge-v0", 2, compiled=False).get_images() == [None, None]

@@ -122,6 +122,15 @@ class SB3VecEnv(VecEnv):
         """Legal actions, of shape (number of environments, A)."""
         return self._flat(self.vector.batch.masks).astype(bool)
 
+    def get_images(self) -> Sequence[NDArray[Any] | None]:
+        """A frame of every environment, for `render` and `VecVideoRecorder`.
+
+        All seats of an episode have the frame that `VectorView.render` gives of it; without
+        render_mode="rgb_array" there are none.
+        """
+        frames = self.vector.render() or (None,) * self.vector.num_envs
+        return [frame for frame in frames for _ in self._seats]
+
     # What VecEnv asks of each environment
 
     def env_method(
