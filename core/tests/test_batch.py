@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import random
 from types import SimpleNamespace
 from typing import Any
@@ -396,3 +398,124 @@ def test_a_game_without_a_script_says_so() -> None:
     assert named.lanes["over"].all(), "nobody outside is to act, so its first step tells the end"
     with pytest.raises(InvalidOption, match="seat 7 is not one of 0 to 1"):
         Batch(palestra.game("games/ConnectFour-v0"), 2, random_seats=[7])
+
+
+def deep(batch: Any) -> Any:
+    return copy.deepcopy(batch)
+
+
+def pickled(batch: Any) -> Any:
+    return pickle.loads(pickle.dumps(batch))
+
+
+def play_on(batch: Any, steps: int, seed: int) -> list[Any]:
+    """Play legal moves drawn from a seed; everything that the batch reports."""
+    rng, seen = np.random.default_rng(seed), []
+    for _ in range(steps):
+        batch.step((rng.random(batch.masks.shape) * batch.masks).argmax(2))
+        arrays = (batch.observations, batch.masks, batch.acting, batch.rewards, batch.returns)
+        flags = (batch.terminations, batch.truncations, batch.finished, batch.final_observations)
+        seen.append([array.tolist() for array in (*arrays, *flags, batch.statistics()["returns"])])
+    return seen
+
+
+@pytest.mark.parametrize("way", [deep, pickled])
+@pytest.mark.parametrize(
+    ("env", "settings"),
+    [
+        ("games/KuhnPoker-v0", {"autoreset": "same_step", "compiled": True}),
+        ("games/ConnectFour-v0", {"threads": 3, "compiled": False}),
+        ("grid/Foraging-v0", {"num_players": 3, "random_seats": [1], "compiled": False}),
+        ("games/TicTacToe-v0", {"rewards": ["env"], "autoreset": "same_step", "compiled": False}),
+        ("text/Commons-v0", {"num_players": 3}),
+    ],
+)
+def test_a_copy_in_mid_episode_goes_on_by_itself(env: str, settings: Any, way: Any) -> None:
+    batch = palestra.make(env, view="batch", num_envs=5, **settings)
+    batch.reset([9, 4, 2**40, 7, 7])
+    play_on(batch, 3, 1)
+    twin = way(batch)
+    before = [array.tolist() for array in (twin.observations, twin.masks, twin.returns)]
+    played = play_on(batch, 25, 2)
+    assert [array.tolist() for array in (twin.observations, twin.masks, twin.returns)] == before
+    assert play_on(twin, 25, 2) == played
+    for one in (batch, twin):
+        one.close()
+
+
+@pytest.mark.parametrize("env", ["games/KuhnPoker-v0", "text/Commons-v0"])
+def test_seeds_that_are_no_integers_are_refused(env: str) -> None:
+    batch = palestra.make(env, view="batch", num_envs=2)
+    batch.reset([5, 6])
+    for wrong in (
+        1.5,
+        "12",
+        [1, 1.5],
+        [1, "2"],
+        [1, -1],
+        [1, 2**64],
+        [1, [2]],
+        np.array([1.0, 2.0]),
+    ):
+        with pytest.raises(InvalidOption, match="seed"):
+            batch.reset(wrong)
+        assert list(batch.seeds) == [5, 6]
+    for seed, meant in (
+        (np.array(3), [3, 4]),
+        (np.uint8(3), [3, 4]),
+        (np.array([8, 2], np.uint64), [8, 2]),
+        ((np.int32(8), 2**63), [8, 2**63]),
+        (range(4, 6), [4, 5]),
+    ):
+        batch.reset(seed)
+        assert list(batch.seeds) == meant
+
+
+@pytest.mark.parametrize("env", ["games/KuhnPoker-v0", "text/Commons-v0"])
+def test_a_seed_of_none_in_a_list_is_drawn(env: str) -> None:
+    batch = palestra.make(env, view="batch", num_envs=3)
+    drawn = set()
+    for _ in range(4):
+        batch.reset([7, None, 9])
+        assert (batch.seeds[0], batch.seeds[2]) == (7, 9)
+        drawn.add(batch.seeds[1])
+    assert len(drawn) == 4
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
+@pytest.mark.parametrize("limit", [None, 9])
+def test_a_seat_that_left_is_not_cut_by_a_later_limit(limit: int | None, autoreset: str) -> None:
+    """The first car is out after 5 steps; time is up for the second, which waits."""
+    settings = {"compiled": False, "max_episode_steps": limit, "autoreset": autoreset}
+    batch = palestra.make("games/Merge-v0", view="batch", num_envs=2, steps=12, **settings)
+    batch.reset(1)
+    for number in range(1, (limit or 12) + 1):
+        batch.step(np.array([[2, 0], [1, 0]]))
+        over = number == (limit or 12)
+        assert batch.terminations[0].tolist() == [number >= 5, False]
+        assert batch.truncations[0].tolist() == [False, over]
+        assert batch.terminations[1].tolist() == [number >= 10, False]
+        assert batch.truncations[1].tolist() == [over and number < 10, over]
+
+
+def test_views_end_alike_for_seats_that_leave() -> None:
+    """PettingZoo's agents that are gone have terminated; the batch says the same of its seats."""
+    batch = palestra.make("games/Merge-v0", view="batch", num_envs=1, autoreset="disabled")
+    parallel = palestra.make("games/Merge-v0", view="parallel")
+    ways = set()
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        batch.reset(seed)
+        parallel.reset(seed=seed)
+        ended: dict[str, tuple[bool, bool]] = {}
+        while parallel.agents:
+            moves = rng.choice(3, 2, p=[0.8, 0.1, 0.1] if seed % 2 else [0.1, 0.1, 0.8])
+            actions = dict(zip(parallel.possible_agents, moves, strict=True))
+            _, _, terminated, truncated, _ = parallel.step(actions)
+            ended |= {a: (terminated[a], truncated[a]) for a in terminated}
+            batch.step(moves[None])
+            for seat, agent in enumerate(parallel.possible_agents):
+                flags = batch.terminations[0, seat], batch.truncations[0, seat]
+                assert flags == ended[agent], (seed, agent)
+        ways.add(tuple(ended.values()))
+    assert len(ways) > 2  # a seat of each kind, in one episode too

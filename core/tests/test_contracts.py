@@ -13,7 +13,7 @@ import pytest
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
-from palestra import InvalidAction, InvalidOption, Rng, Turn, UnknownName
+from palestra import InvalidAction, InvalidOption, OutOfTurn, Rng, Turn, UnknownName
 from palestra.views.vector import VectorView
 
 with warnings.catch_warnings():  # importing its tests warns of its own old registry
@@ -483,3 +483,100 @@ def test_lanes_with_shapers_are_saved_with_what_these_remember(
     assert np.array_equal(batch.returns[0], batch.returns[2])
     with pytest.raises(InvalidOption, match="2 lanes were saved"):
         batch.load(saved[:2])
+
+
+@pytest.mark.parametrize("autoreset", ["next_step", "same_step", "disabled"])
+@pytest.mark.parametrize("opponents", ["random", "first"])
+@pytest.mark.parametrize(
+    "env", ["games/BattleOfTheSexes-v0", "games/FrozenLake-v0", "grid/Foraging-v0", C4]
+)
+def test_a_vector_environment_says_the_outcome_that_the_gym_view_says(
+    env: str, opponents: str, autoreset: str
+) -> None:
+    played: Any = "random" if opponents == "random" else lambda seen, masks: masks.argmax(1)
+    one = palestra.make(env, view="gym", opponents=opponents, compiled=False)
+    many = VectorView(env, 5, opponents=played, autoreset=autoreset, compiled=False)
+    said = {}
+    for first in (10, 20):
+        _, infos = many.reset(seed=list(range(first, first + 5)))
+        rng = np.random.default_rng(first)
+        moves: dict[int, list[int]] = {lane: [] for lane in range(5)}
+        while moves:
+            masks = infos["action_mask"]
+            actions = (rng.random(masks.shape) * masks).argmax(1)
+            for lane, chosen in moves.items():
+                chosen.append(int(actions[lane]))
+            *_, infos = many.step(actions)
+            for lane in [lane for lane in moves if infos.get("_outcome", [False] * 5)[lane]]:
+                said[first + lane] = moves.pop(lane), infos["outcome"][lane]
+    for seed, (chosen, outcome) in said.items():
+        one.reset(seed=seed)
+        for action in chosen:
+            *_, info = one.step(action)
+        assert outcome == info["outcome"], seed
+    assert len(said) == 10
+
+
+def test_a_forfeit_is_the_outcome_of_a_vector_environment_too() -> None:
+    one = palestra.make("games/Sudoku-v0", view="gym", compiled=False)
+    many = VectorView("games/Sudoku-v0", 2, compiled=False, autoreset="same_step")
+    _, infos = many.reset(seed=3)
+    illegal = int(infos["action_mask"][0].argmin())
+    assert not infos["action_mask"][0, illegal]
+    one.reset(seed=3)
+    assert one.step(illegal)[4]["outcome"] == "forfeit"
+    legal = int(infos["action_mask"][1].argmax())
+    *_, infos = many.step(np.array([illegal, legal]))
+    assert infos["outcome"].tolist() == ["forfeit", None]
+
+
+def test_why_a_move_was_refused_is_said_until_a_move_is_played() -> None:
+    env = palestra.make("games/TicTacToe-v0", view="aec", invalid="retry:2", masks="info")
+    env.reset(seed=1)
+    env.step(4)
+    for _ in range(2):
+        env.step(4)
+        assert "not legal" in env.last()[4]["error"]
+    env.step(0)
+    for move in (1, 2):
+        assert not any("error" in info for info in env.infos.values())
+        env.step(move)
+
+
+def test_environments_of_one_game_object_sample_by_themselves() -> None:
+    """Seeding the spaces of one, or of one agent, does not seed those of another."""
+    game = palestra.game("grid/Foraging-v0", num_players=3)
+    views = [palestra.make(game, view="gym", seat=seat, compiled=False) for seat in (0, 0, 1)]
+    seats = palestra.make(game, view="parallel", compiled=False)
+    padded = palestra.make(game, view="aec", pad_spaces=True, masks="info", compiled=False)
+    many = VectorView(game, 2, compiled=False)
+    found = [space for view in views for space in (view.action_space, view.observation_space)]
+    found += [many.single_action_space, many.single_observation_space]
+    for env in (seats, padded):
+        for agent in env.possible_agents:
+            found += [env.action_space(agent), env.observation_space(agent)]
+    for number, space in enumerate(found):
+        space.seed(number)
+    drawn = [[np.asarray(space.sample()).tolist() for _ in range(5)] for space in found]
+    fresh = [type(space).__name__ for space in found]
+    assert set(fresh) == {"Box", "Discrete"}
+    for number, space in enumerate(found):
+        space.seed(number)
+        assert [np.asarray(space.sample()).tolist() for _ in range(5)] == drawn[number], number
+
+
+def test_agents_are_not_iterated_before_a_reset() -> None:
+    """As PettingZoo's `OrderEnforcingWrapper` has it; after the end there are none."""
+    env = palestra.make("games/TicTacToe-v0", view="aec")
+    with pytest.raises(OutOfTurn, match="call reset"):
+        env.agent_iter()
+    env.reset(seed=1)
+    assert [env.step(2 - place) or agent for place, agent in enumerate(env.agent_iter(3))] == [
+        "player_0",
+        "player_1",
+        "player_0",
+    ]
+    env.step(0)  # taken: forfeits
+    for _ in env.agent_iter():
+        env.step(None)
+    assert list(env.agent_iter()) == []

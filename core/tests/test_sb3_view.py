@@ -69,3 +69,45 @@ def test_one_policy_plays_every_seat_of_a_simultaneous_game() -> None:
     assert env.reset().shape[0] == 12
     _, rewards, done, _ = env.step(env.action_masks().argmax(1))
     assert rewards.shape == done.shape == (12,)
+
+
+def test_a_seat_that_leaves_early_is_reported_once_with_its_own_end() -> None:
+    """A car that leaves is paid -1 a step; the other one waits until time is up."""
+    env = SB3VecEnv("games/Merge-v0", 2, seat="all", steps=12, compiled=False)
+    env.reset()
+    reported = []
+    for number in range(1, 25):  # two episodes of both lanes
+        _, _, done, infos = env.step(np.array([2, 0, 0, 1]))
+        for index in np.flatnonzero(done):
+            seen = infos[index]["terminal_observation"]
+            assert seen[6] == (number - 1) % 12 + 1  # the steps played
+            if "episode" in infos[index]:
+                end = infos[index]["episode"]
+                cut = infos[index]["TimeLimit.truncated"]
+                reported.append((number, int(index), end["r"], end["l"], cut))
+    first = [
+        (5, 0, -5.0, 5, False),
+        (10, 3, -10.0, 10, False),
+        (12, 1, -12.0, 12, True),
+        (12, 2, -12.0, 12, True),
+    ]
+    again = [(number + 12, *rest) for number, *rest in first]
+    assert reported == first + again
+
+
+@pytest.mark.parametrize("seat", [1, "all"])
+def test_frames_reach_the_wrappers_that_record_them(seat: int | str) -> None:
+    env = SB3VecEnv("games/Merge-v0", 3, seat=seat, render_mode="rgb_array", compiled=False)
+    env.reset()
+    env.step(np.arange(env.num_envs) % 3)
+    drawn = env.get_images()
+    per_episode = 2 if seat == "all" else 1
+    assert len(drawn) == env.num_envs == 3 * per_episode
+    for index, frame in enumerate(drawn):
+        assert frame.dtype == np.uint8
+        assert np.array_equal(frame, env.vector.render()[index // per_episode])
+    assert not np.array_equal(drawn[0], drawn[-1])
+    tiled = env.render("rgb_array")  # Stable-Baselines3's own
+    assert tiled.ndim == 3
+    assert tiled.size >= sum(frame.size for frame in drawn)
+    assert SB3VecEnv("games/Merge-v0", 2, compiled=False).get_images() == [None, None]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
+import pickle
 import re
 from base64 import b64encode
 from functools import cache
@@ -17,6 +19,8 @@ import pytest
 from palestra import Bar, Episode, Event, Grid, Piece, Rng, Scene
 from palestra.kernel.registry import load_game, renderer
 from palestra.scene import Card, Cards
+from palestra.views.vector import VectorView
+from palestra_renderers import drawing
 from palestra_renderers.animation import record_frames, save_strip
 from palestra_renderers.drawing import pygame
 from palestra_renderers.html import export as export_html
@@ -288,3 +292,36 @@ def test_pictures_never_start_the_telling_of_an_array_game() -> None:
     RgbRenderer().draw(episode, None)
     assert not episode.log_is_ready
     assert isinstance(episode.events[-1], Event)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_pictures_are_drawn_after_somebody_has_closed_pygame(again: bool) -> None:
+    """As Gymnasium's own environments do when they are closed."""
+    env = palestra.make("games/KuhnPoker-v0", view="gym", render_mode="rgb_array", compiled=False)
+    env.reset(seed=1)
+    before = env.render()
+    pygame().quit()
+    if again:
+        pygame().init()
+    drawing.words.cache_clear()  # which a longer program would have filled with other lines
+    drawing.words_on.cache_clear()
+    assert np.array_equal(env.render(), before)
+
+
+@pytest.mark.parametrize("view", ["gym", "aec", "parallel", "vector"])
+def test_an_environment_that_has_drawn_can_be_copied_and_pickled(view: str) -> None:
+    chosen: Any = {"render_mode": "rgb_array", "compiled": False}
+    if view == "vector":
+        env: Any = VectorView("games/ConnectFour-v0", 2, **chosen)
+    else:
+        env = palestra.make("games/ConnectFour-v0", view=view, **chosen)
+    env.reset(seed=1)
+    before = np.asarray(env.render())
+    twins = copy.deepcopy(env), pickle.loads(pickle.dumps(env))
+    moves = {"aec": 3, "gym": 3, "parallel": {"player_0": 3}, "vector": np.array([3, 2])}
+    env.step(moves[view])
+    assert not np.array_equal(env.render(), before)
+    for twin in twins:
+        assert np.array_equal(twin.render(), before)
+        twin.step(moves[view])
+        assert np.array_equal(twin.render(), env.render())

@@ -29,12 +29,23 @@ def pygame() -> Any:
     return module
 
 
-@lru_cache(maxsize=64)
 def font(height: float, face: Face = "") -> Any:
+    """A font, opened again if something in the process has closed pygame since.
+
+    Gymnasium's own environments and its `HumanRendering` call `pygame.quit` when they are closed.
+    """
     module = pygame()
     if not module.font.get_init():
         module.font.init()
-    return module.font.Font(str(font_file(face)), font_size(height))
+        _open_font.cache_clear()
+    if not _open_font.cache_info().currsize:
+        module.register_quit(_open_font.cache_clear)
+    return _open_font(height, face)
+
+
+@lru_cache(maxsize=64)
+def _open_font(height: float, face: Face) -> Any:
+    return pygame().font.Font(str(font_file(face)), font_size(height))
 
 
 @lru_cache(maxsize=512)

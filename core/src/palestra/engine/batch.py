@@ -26,6 +26,22 @@ REPORTED = (
     "final_returns",
     "final_results",
 )
+OPENED = {  # what `_open` sets
+    "_driver",
+    "_pool",
+    "actions",
+    "observations",
+    "final_observations",
+    "final_masks",
+    "masks",
+    "acting",
+    "rewards",
+    "returns",
+    "terminations",
+    "truncations",
+    "finished",
+    "mistakes",
+}
 
 
 class Batch:
@@ -43,6 +59,8 @@ class Batch:
     (it stays finished until `reset`). Inside the loop, `random_seats` play random legal moves and
     `scripted_seats` the game's own `scripted_action`; a step continues until another seat is to
     act. An episode that is over before then is reported by its first step, which ignores actions.
+
+    A deep copy or a pickle goes on from the same positions by itself, with threads of its own.
     """
 
     def __init__(
@@ -68,9 +86,7 @@ class Batch:
             raise UnknownName("auto-reset mode", autoreset, AUTORESET)
         self.game, self.num_envs, self.autoreset = game, num_envs, autoreset
         self._mode = AUTORESET[autoreset]
-        if compiled is None:
-            compiled = compiles_by_default()
-        self._driver = batch_driver_for(game, compiled)
+        self._compiled = compiles_by_default() if compiled is None else compiled
         self.lanes = np.zeros(num_envs, lane_dtype(game))
         self.lanes["active"] = 1
         self._shared = make_shared(game, random_seats, scripted_seats, max_steps)
@@ -78,10 +94,14 @@ class Batch:
         self._finals = np.zeros(kept, game.timestep_dtype)
         self._slices = _slices(num_envs, threads)
         self._others = threads - 1
-        self._pool = ThreadPoolExecutor(self._others) if self._others else None
         self._started = False
         self._seed = seed
+        self._open()
 
+    def _open(self) -> None:
+        """Load the rules, start the threads, and lay views over the lanes."""
+        self._driver = batch_driver_for(self.game, self._compiled)
+        self._pool = ThreadPoolExecutor(self._others) if self._others else None
         timesteps = self.lanes["timestep"]
         self.actions: Array = timesteps["actions"]
         self.observations: Array = timesteps["observations"]
@@ -95,6 +115,14 @@ class Batch:
         self.truncations: Array = self.lanes["truncated"].view(np.bool_)
         self.finished: Array = self.lanes["finished"].view(np.bool_)
         self.mistakes: Array = self.lanes["mistakes"]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: lanes and settings, but no views of them, rules or threads."""
+        return {name: value for name, value in vars(self).items() if name not in OPENED}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        vars(self).update(kept)
+        self._open()
 
     @property
     def seeds(self) -> list[int]:
@@ -119,6 +147,12 @@ class Batch:
             "_finished": self.finished,
         }
 
+    @property
+    def final_states(self) -> Array:
+        """The state in which the episode of each lane ended, (N,), where `finished` says so."""
+        ended = self._finals if self.autoreset == "same_step" else self.lanes["timestep"]
+        return ended["state"]
+
     def hand_over(self, seats: Iterable[int]) -> None:
         """From now on, take these seats' actions from `step`."""
         self._shared["auto"][0, list(seats)] = 0
@@ -127,7 +161,9 @@ class Batch:
     # Playing
 
     def reset(
-        self, seed: int | Sequence[int] | None = None, lanes: Array | Sequence[int] | None = None
+        self,
+        seed: int | Sequence[int | None] | None = None,
+        lanes: Array | Sequence[int] | None = None,
     ) -> Array:
         """Reset all lanes, or only `lanes`; `seed` is the first lane's seed, or one per lane.
 
@@ -223,8 +259,9 @@ class Batch:
         timesteps = kept["timestep"]
         for name, value in (("truncated", 1), ("over", 1), ("acting", 0)):
             timesteps["state"][name][lanes] = value
-        for name, value in (("terminated", 0), ("acting", 0), ("over", 1)):
+        for name, value in (("acting", 0), ("over", 1)):
             kept[name][lanes] = value
+        left = kept["left"][lanes]  # these have terminated
         kept["final_length"][lanes] = kept["length"][lanes]
         kept["final_returns"][lanes] = timesteps["returns"][lanes]
         kept["final_results"][lanes] = timesteps["state"]["result"][lanes]
@@ -233,8 +270,8 @@ class Batch:
             paid = kept["reward"][lanes]
             self._only(lanes, self._begin_range)
             kept["reward"][lanes] = paid
-            kept["terminated"][lanes] = 0
-        kept["truncated"][lanes], kept["finished"][lanes] = 1, 1
+        kept["terminated"][lanes], kept["truncated"][lanes] = left, left == 0
+        kept["finished"][lanes] = 1
 
     def random_actions(self) -> Array:
         """Write a random legal action for every acting seat into `actions`, and return it."""

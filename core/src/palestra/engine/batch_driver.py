@@ -39,6 +39,7 @@ def init_lane(lane: Any, shared: Any) -> None:
     init_state(CONFIG, state)
     lane.length = 0
     lane.over = 0
+    lane.left[:] = 0
     observe_lane(lane)
 
 
@@ -90,8 +91,17 @@ def play_lane(lane: Any, shared: Any) -> None:
         for seat in range(timestep.rewards.shape[0]):
             for term in range(timestep.rewards.shape[1]):
                 lane.reward[seat] += timestep.rewards[seat, term]
+        note_leavers(lane)
     lane.length += 1
     observe_lane(lane)
+
+
+def note_leavers(lane: Any) -> None:
+    """Remember which seats have left an episode that others go on with."""
+    state = lane.timestep.state
+    if not state.over:
+        for seat in range(len(lane.left)):
+            lane.left[seat] = state.present[seat] == 0
 
 
 def forfeit_lane(lane: Any, shared: Any) -> None:
@@ -140,12 +150,13 @@ def play_opponents(lane: Any, shared: Any) -> None:
 
 
 def flag_lane(lane: Any) -> None:
-    """Say which seats have finished, and how."""
+    """Say which seats have finished, and how; a time limit does not cut those that had left."""
     state = lane.timestep.state
     for seat in range(len(lane.reward)):
         gone = state.over | (state.present[seat] == 0)
-        lane.terminated[seat] = gone & (state.truncated == 0)
-        lane.truncated[seat] = gone & state.truncated
+        cut = (state.truncated != 0) & (lane.left[seat] == 0)
+        lane.terminated[seat] = gone & (not cut)
+        lane.truncated[seat] = gone & cut
     lane.over = state.over
 
 

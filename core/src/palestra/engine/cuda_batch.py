@@ -189,7 +189,9 @@ class CudaBatch:
     # Playing
 
     def reset(
-        self, seed: int | Sequence[int] | None = None, lanes: Sequence[int] | Array | None = None
+        self,
+        seed: int | Sequence[int | None] | None = None,
+        lanes: Sequence[int] | Array | None = None,
     ) -> Any:
         """Reset all lanes, or only `lanes`; `seed` is the first lane's seed, or one per lane.
 

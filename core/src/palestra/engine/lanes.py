@@ -26,7 +26,8 @@ def lane_dtype(game: ArrayGame) -> np.dtype[Any]:
 
     `seed` is the lane's, `key` that of the current episode, both as two 32-bit words; `finished`
     says that an episode ended in the last step, `final_…` how; `early_reward` is what was paid
-    before the first turn from outside, and is reported with that turn.
+    before the first turn from outside, and is reported with that turn; `left` says which seats left
+    an episode that others went on with.
     """
     seats = game.num_players
     return record_dtype(
@@ -45,6 +46,7 @@ def lane_dtype(game: ArrayGame) -> np.dtype[Any]:
             ("mistakes", np.int64, seats),
             ("final_results", np.uint8, seats),
             ("acting", np.uint8, seats),
+            ("left", np.uint8, seats),
             ("terminated", np.uint8, seats),
             ("truncated", np.uint8, seats),
             ("over", np.uint8),
@@ -128,19 +130,26 @@ def make_shared(
     return shared
 
 
-def lane_seeds(seed: int | Sequence[int] | None, num_envs: int) -> list[int]:
-    """A seed for every lane: consecutive from a single seed, or as given."""
-    if seed is None or isinstance(seed, int | np.integer):
-        first = check_seed(None if seed is None else int(seed))
+def lane_seeds(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int]:
+    """A seed for every lane: consecutive from a single seed, or as given (None: a fresh one).
+
+    Raises `InvalidOption` for anything else, and for another number of seeds.
+    """
+    given: Any = seed.tolist() if isinstance(seed, np.ndarray) else seed
+    listed = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+    if not listed:
+        first = check_seed(given)
         return [(first + i) % SEED_LIMIT for i in range(num_envs)]
-    seeds = [check_seed(int(s)) for s in seed]
+    seeds = [check_seed(one) for one in given]
     if len(seeds) != num_envs:
         raise InvalidOption(f"{num_envs} seeds are needed, got {len(seeds)}")
     return seeds
 
 
 def write_seeds(
-    lanes: Array, seed: int | Sequence[int] | None, chosen: Array | Sequence[int] | None = None
+    lanes: Array,
+    seed: int | Sequence[int | None] | None,
+    chosen: Array | Sequence[int] | None = None,
 ) -> None:
     """Give lanes (all, or those chosen) their seeds, as `lane_seeds` reads them."""
     index: Any = slice(None) if chosen is None else np.asarray(chosen)

@@ -100,6 +100,13 @@ class ShapedBatch(Batch):
         self._fresh = np.zeros(num_envs, np.bool_)  # lanes reset since the last step
         self._begun = np.zeros(shape, np.bool_)  # seats that have decided in this episode
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "rewards": self.rewards, "returns": self.returns}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        super().__setstate__(kept)
+        self.rewards, self.returns = kept["rewards"], kept["returns"]  # no views of the lanes
+
     def statistics(self) -> dict[str, Array]:
         return {**super().statistics(), "returns": self._final_returns}
 
@@ -148,7 +155,9 @@ class ShapedBatch(Batch):
     # Playing
 
     def reset(
-        self, seed: int | Sequence[int] | None = None, lanes: Array | Sequence[int] | None = None
+        self,
+        seed: int | Sequence[int | None] | None = None,
+        lanes: Array | Sequence[int] | None = None,
     ) -> Array:
         chosen = self._numbers(lanes)
         super().reset(seed, lanes)

@@ -95,12 +95,21 @@ class TextBatch:
         self.returns = np.zeros(shape)
         self.terminations = np.zeros(shape, np.bool_)
         self.truncations = np.zeros(shape, np.bool_)
+        self._left = np.zeros(shape, np.bool_)  # seats that left an episode others go on with
         self.finished = np.zeros(num_envs, np.bool_)
         self._unreported = np.zeros(num_envs, np.bool_)  # over before the first turn from outside
         self.mistakes = np.zeros(shape, np.int64)
         self.final_returns = np.zeros(shape)
         self.final_length = np.zeros(num_envs, np.int64)
         self.final_results = np.zeros(shape, np.uint8)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles; `masks` is a view of what is kept."""
+        return {name: value for name, value in vars(self).items() if name != "masks"}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        vars(self).update(kept)
+        self.masks = frozen_view(self._masks)
 
     @property
     def episode_seeds(self) -> list[int]:
@@ -122,7 +131,9 @@ class TextBatch:
     # Playing
 
     def reset(
-        self, seed: int | Sequence[int] | None = None, lanes: Array | Sequence[int] | None = None
+        self,
+        seed: int | Sequence[int | None] | None = None,
+        lanes: Array | Sequence[int] | None = None,
     ) -> Array:
         """Reset all lanes, or only `lanes`; `seed` is the first lane's seed, or one per lane."""
         everywhere = range(self.num_envs)
@@ -137,7 +148,7 @@ class TextBatch:
         self._started = True
         return self.observations
 
-    def _set_seeds(self, seed: int | Sequence[int] | None, lanes: Sequence[int]) -> None:
+    def _set_seeds(self, seed: int | Sequence[int | None] | None, lanes: Sequence[int]) -> None:
         seeds = lane_seeds(seed, self.num_envs)
         for lane in lanes:
             self.seeds[lane], self._resets[lane] = seeds[lane], 0
@@ -152,6 +163,7 @@ class TextBatch:
         self._resets[lane] += 1
         self.mistakes[lane] = 0
         self._early[lane] = 0.0
+        self._left[lane] = False
         for paid in self._early_terms.values():
             paid[lane] = 0.0
         self._run_on(lane, self._early, self._early_terms)
@@ -170,8 +182,16 @@ class TextBatch:
         """Play the seats played inside the batch until another seat is to act."""
         episode = self.episodes[lane]
         while episode.to_act and all(seat in self._auto for seat in episode.to_act):
-            episode.act({seat: self._chosen(lane, seat) for seat in episode.to_act})
+            self._act(lane)
             self._credit(lane, paid, terms)
+
+    def _act(self, lane: int) -> None:
+        """Play a lane's actions once, and remember which seats left while others go on."""
+        episode = self.episodes[lane]
+        episode.act({seat: self._chosen(lane, seat) for seat in episode.to_act})
+        if not episode.over:
+            self._left[lane] = True
+            self._left[lane, list(episode.present)] = False
 
     def _chosen(self, lane: int, seat: int) -> Any:
         """The action of a seat: the number given to `step`, or its own choice."""
@@ -209,8 +229,9 @@ class TextBatch:
             self._masks[lane, seat] = episode.action_mask(seat)
             self.acting[lane, seat] = seat in episode.to_act
             gone = seat not in present
-            self.terminations[lane, seat] = gone and not cut
-            self.truncations[lane, seat] = gone and cut
+            in_time = not cut or self._left[lane, seat]
+            self.terminations[lane, seat] = gone and in_time
+            self.truncations[lane, seat] = gone and not in_time
 
     def step(
         self, actions: Array | None = None, lanes: Array | Sequence[int] | None = None
@@ -244,7 +265,7 @@ class TextBatch:
             self.terms.setdefault(name, np.zeros(self.acting.shape))[lane] += paid[lane]
             paid[lane] = 0.0
         if not self._unreported[lane]:
-            episode.act({seat: self._chosen(lane, seat) for seat in episode.to_act})
+            self._act(lane)
             self._credit(lane, self.rewards, self.terms)
             self._run_on(lane, self.rewards, self.terms)
         self._unreported[lane] = False

@@ -36,6 +36,7 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
         self._sealed: dict[int, Any] = {}  # simultaneous moves given so far
         self._since = [0] * len(agents)
         self._paid = False  # whether self.rewards holds anything but zeros
+        self._refused = False  # whether infos hold why an action was refused
         self._dying = False  # whether a dead agent waits for its last step(None)
         self._select()
 
@@ -52,6 +53,12 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
                 agent = self.agent_selection = self.possible_agents[seat]
                 self.infos[agent] |= self._mask_info(seat)
                 return
+
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """The selected agents in turn, up to `max_iter`; raises `OutOfTurn` before `reset`."""
+        if not hasattr(self, "terminations"):
+            raise OutOfTurn("call reset() before agent_iter()")
+        return super().agent_iter(max_iter)
 
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """The selected agent's observation, and its reward since its last action."""
@@ -99,8 +106,13 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
                 raise
             for seat in actions:
                 self.infos[self.possible_agents[seat]] = {"error": str(error)}
+            self._refused = True
             self._select()
             return
+        if self._refused:
+            self._refused = False
+            for info in self.infos.values():
+                info.pop("error", None)
         self._cut()
         paid = episode.rewards
         if any(paid):

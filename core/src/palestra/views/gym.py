@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import gymnasium
@@ -107,8 +108,8 @@ class GymView(gymnasium.Env[Any, Any]):
             self._played_inside(NONE)  # compiles what a step needs
         self._renderer: Any = None
         if self.obs == "array":
-            self.observation_space = game.observation_space(seat)
-            self.action_space = game.action_space(seat)
+            self.observation_space = deepcopy(game.observation_space(seat))  # own generators
+            self.action_space = deepcopy(game.action_space(seat))
         else:
             self.observation_space, self.action_space = AnyText(), AnyText(10_000)
 
@@ -353,6 +354,10 @@ class GymView(gymnasium.Env[Any, Any]):
     def _render_human(self) -> None:
         if self.render_mode == "human":
             self.render()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: a renderer, which may hold a window, is opened again."""
+        return {**vars(self), "_renderer": None}
 
     def close(self) -> None:
         if self._renderer is not None:

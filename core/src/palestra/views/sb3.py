@@ -57,7 +57,9 @@ class SB3VecEnv(VecEnv):
         count = num_envs * len(self._seats)
         self._seed_next = seed
         self._actions: NDArray[Any] = np.zeros(count, np.int64)
-        super().__init__(count, game.observation_space(first), game.action_space(first))
+        self._gone = np.zeros(count, np.bool_)  # seats that left an episode others go on with
+        one = self.vector
+        super().__init__(count, one.single_observation_space, one.single_action_space)
 
     def _flat(self, values: NDArray[Any]) -> NDArray[Any]:
         """Copy (N, P, …) to one entry per learning seat."""
@@ -71,6 +73,7 @@ class SB3VecEnv(VecEnv):
     def reset(self) -> NDArray[Any]:
         self.vector.reset(seed=self._seed_next)
         self._seed_next = None
+        self._gone[:] = False
         return self._flat(self.vector.batch.observations)
 
     def seed(self, seed: int | None = None) -> Sequence[int | None]:
@@ -95,6 +98,7 @@ class SB3VecEnv(VecEnv):
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for index in done.nonzero()[0].tolist():
             infos[index] = self._final_info(index, bool(truncated[index]))
+        self._gone = done & ~np.repeat(batch.finished, len(self._seats))
         observations = self._flat(batch.observations)
         return observations, rewards.astype(np.float32), done, infos
 
@@ -102,20 +106,30 @@ class SB3VecEnv(VecEnv):
         batch = self.vector.batch
         lane, place = divmod(index, len(self._seats))
         seat = self._seats[place]
-        statistics = batch.statistics()
-        return {
-            "terminal_observation": batch.final_observations[lane, seat].copy(),
-            "TimeLimit.truncated": truncated,
-            "episode": {
-                "r": float(statistics["returns"][lane, seat]),
-                "l": int(statistics["length"][lane]),
-                "t": 0.0,
-            },
-        }
+        if batch.finished[lane]:
+            statistics = batch.statistics()
+            seen, length = batch.final_observations[lane, seat], statistics["length"][lane]
+            returned = statistics["returns"][lane, seat]
+        else:  # the seat has left, and others play on
+            seen, length = batch.observations[lane, seat], batch.lanes["length"][lane]
+            returned = batch.returns[lane, seat]
+        info = {"terminal_observation": seen.copy(), "TimeLimit.truncated": truncated}
+        if not self._gone[index]:  # its episode is reported once, when it ends
+            info["episode"] = {"r": float(returned), "l": int(length), "t": 0.0}
+        return info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Legal actions, of shape (number of environments, A)."""
         return self._flat(self.vector.batch.masks).astype(bool)
+
+    def get_images(self) -> Sequence[NDArray[Any] | None]:
+        """A frame of every environment, for `render` and `VecVideoRecorder`.
+
+        All seats of an episode have the frame that `VectorView.render` gives of it; without
+        render_mode="rgb_array" there are none.
+        """
+        frames = self.vector.render() or (None,) * self.vector.num_envs
+        return [frame for frame in frames for _ in self._seats]
 
     # What VecEnv asks of each environment
 

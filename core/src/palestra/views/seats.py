@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -104,11 +105,12 @@ class SeatsView:
                 self.observation_spaces[player] = AnyText()
             else:
                 actions = game.action_space(seat)
-                seen = game.observation_space(seat)
+                seen = deepcopy(game.observation_space(seat))  # each with its own generator
                 count = int(actions.n)
                 if self._padding is not None:
-                    seen, count = self._padding.observation_space, self._padding.choices
-                actions = type(actions)(count)  # each with its own generator
+                    seen = deepcopy(self._padding.observation_space)
+                    count = self._padding.choices
+                actions = type(actions)(count)
                 self.action_spaces[player] = actions
                 self.observation_spaces[player] = (
                     with_mask(seen, actions) if masks == "obs" else seen
@@ -205,6 +207,10 @@ class SeatsView:
         if self._renderer is None:
             self._renderer = renderer(self._episode.spec, self.render_mode)(**self._render_options)
         return self._renderer.draw(self._episode, None)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: a renderer, which may hold a window, is opened again."""
+        return {**vars(self), "_renderer": None}
 
     def close(self) -> None:
         if self._renderer is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ Policy = Callable[[Array, Array], Any]
 
 WORDS = np.array([*RESULTS, "truncated", None], object)  # of episodes that ended, or did not
 TRUNCATED, UNSAID = len(RESULTS), len(RESULTS) + 1
+FORFEIT = RESULTS.index("forfeit")
 MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
@@ -63,7 +65,9 @@ class VectorView(VectorEnv[Any, Any, Any]):
     `autoreset_mode` (or `autoreset`) is Gymnasium's `AutoresetMode` or its name, spelt either way.
     `rewards` names step shapers to pay ("env": the game's own terms) under the discount `gamma`;
     infos then hold `reward_terms`, the rewards by name. `max_episode_steps` truncates after this
-    many steps of the learner, as `gymnasium.make(id, max_episode_steps=…)` does.
+    many steps of the learner, as `gymnasium.make(id, max_episode_steps=…)` does. If the learner
+    leaves an episode before the others, the step goes on to the end of the episode, and reports
+    that.
     render_mode="rgb_array" gives one frame per environment, and `render_options` its "size" and
     "theme".
 
@@ -146,8 +150,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
             "render_fps": 4,
         }
         self._painter: Any = None
-        self.single_observation_space = game.observation_space(seat)
-        self.single_action_space = game.action_space(seat)
+        self.single_observation_space = deepcopy(game.observation_space(seat))  # own generators
+        self.single_action_space = deepcopy(game.action_space(seat))
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._everywhere = np.ones(num_envs, np.bool_)
@@ -172,7 +176,7 @@ class VectorView(VectorEnv[Any, Any, Any]):
         self.batch.hand_over(range(self.game.num_players))
 
     def reset(
-        self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Reset every lane, or with options {"reset_mask": (N,) bool} only some."""
         chosen = None if options is None else options.get("reset_mask")
@@ -316,9 +320,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
         """Additional infos for episodes that ended."""
         batch, seat = self.batch, self.seat
         statistics = batch.statistics()
-        said = np.where(batch.terminations[:, seat], statistics["results"][:, seat], TRUNCATED)
         found: dict[str, Any] = {
-            "outcome": WORDS.take(np.where(done, said, UNSAID)),
+            "outcome": self._outcomes(done, statistics["results"]),
             "final_return": np.where(done, statistics["returns"][:, seat], 0.0),
             "final_length": np.where(done, statistics["length"], 0),
         }
@@ -330,6 +333,19 @@ class VectorView(VectorEnv[Any, Any, Any]):
             masks = batch.final_masks[:, seat] * done[:, None].astype(np.int8)
             found["final_info"] = {"action_mask": masks, "_action_mask": done.copy()}
         return found
+
+    def _outcomes(self, done: Array, results: Array) -> Array:
+        """The word for the outcome of each episode that ended, None elsewhere."""
+        states = self.batch.final_states
+        said = np.where(states["truncated"] != 0, TRUNCATED, results[:, self.seat])
+        words = WORDS.take(np.where(done, said, UNSAID))
+        if type(self.game).outcome is ArrayGame.outcome:
+            return words
+        lost = (results == FORFEIT).any(axis=1)  # decided by the batch, not by the game
+        for lane in np.flatnonzero(done & ~lost).tolist():
+            ended = self.game.outcome(states[lane])
+            words[lane] = words[lane] if ended is None else ended.results[self.seat]
+        return words
 
     def action_masks(self) -> NDArray[np.bool_]:
         """(N, A) legal actions of the learning seat, sb3-contrib's convention."""
@@ -397,6 +413,10 @@ class VectorView(VectorEnv[Any, Any, Any]):
                 "other options"
             )
         self._set[name] = given
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and pickles: a renderer, which may hold a window, is opened again."""
+        return {**vars(self), "_painter": None}
 
     def close_extras(self, **kwargs: Any) -> None:
         self.batch.close()
