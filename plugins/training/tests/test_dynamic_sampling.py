@@ -53,6 +53,18 @@ def test_no_start_comes_twice(tmp_path):
     assert len(set.union(*seeds)) == sum(map(len, seeds))
 
 
+@pytest.mark.parametrize(("groups", "factor"), [(1, 1.0), (1, 2.0), (3, 1.5)])
+def test_every_seat_is_learned_in_turn_among_rivals(tmp_path, groups, factor):
+    plan = replace(PLAN, groups=groups, dynamic_sampling=factor)
+    trainer = Trainer(plan, tmp_path / "run")
+    sat = [
+        record.agents.index("learner")
+        for number in range(4)
+        for record in trainer.rollouts(number)[: 2 * groups : 2]
+    ]
+    assert sat == [place % 2 for place in range(4 * groups)]
+
+
 @pytest.mark.parametrize("factor", [1.0, 1.3, 2.0])
 def test_the_bound_holds_where_every_group_is_alike(tmp_path, factor):
     always = WarmUp(agent="first", episodes=20, epochs=20, learning_rate=3e-3)

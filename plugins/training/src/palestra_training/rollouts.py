@@ -136,7 +136,7 @@ class Rollouts:
         played, missing = 0, plan.groups
         while missing:
             groups = range(played, played + missing)
-            line_ups = [self._line_up(seating, rng, group) for group in groups]
+            line_ups = [self._line_up(seating, rng, number, group) for group in groups]
             seeds, earlier = self._seeds([number * most + group for group in groups])
             records += self._play(Matches("learning", number, line_ups, seeds, earlier), seating)
             played += missing
@@ -156,13 +156,16 @@ class Rollouts:
         found = [divmod(place, len(self.starts)) for place in places]
         return [self.starts[place] for _, place in found], [times for times, _ in found]
 
-    def _line_up(self, seating: Seating, rng: Rng, group: int) -> list[str]:
-        """Who plays a group: the learners, or one of them among rivals that the pool draws."""
+    def _line_up(self, seating: Seating, rng: Rng, number: int, group: int) -> list[str]:
+        """Who plays a group: the learners, or one of them among rivals that the pool draws.
+
+        Learners are seated among rivals in turn, over the rounds of a run.
+        """
         learners, pool = seating.policies(), seating.pool
         if not pool.names or rng.below(1_000_000) < self.plan.self_play * 1_000_000:
             return learners
         chosen = pool.draw(rng)
-        own = group % len(learners)
+        own = (number * self.plan.groups + group) % len(learners)
         return [name if seat == own else chosen for seat, name in enumerate(learners)]
 
     def taught(self, records: list[EpisodeRecord]) -> list[EpisodeRecord]:
