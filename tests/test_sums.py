@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import gc
 import sys
 from collections.abc import Iterable
 from functools import lru_cache
@@ -33,9 +32,11 @@ def other_sum(values: Iterable[Any], start: Any = 0) -> Any:
 
 def played(env_id: str, options: dict[str, Any]) -> bytes:
     """What an episode has paid, told and recorded."""
-    for found in gc.get_objects():  # what is drawn once is drawn again
-        if isinstance(found, LRU_CACHE) and found.__module__.startswith("palestra_"):
-            found.cache_clear()
+    for name, module in list(sys.modules.items()):
+        if name.startswith("palestra_"):  # what is drawn once is drawn again
+            for value in vars(module).values():
+                if type(value) is LRU_CACHE:
+                    value.cache_clear()
     (record,) = palestra.play(env_id, agents="random", seed=3, max_episode_steps=16, **options)
     told = [[(one.kind, one.text, one.data) for one in step.events] for step in record.steps]
     paid = [[step.rewards, step.costs, step.facts] for step in record.steps]

@@ -303,6 +303,7 @@ def test_pictures_are_drawn_after_somebody_has_closed_pygame(again: bool) -> Non
     pygame().quit()
     if again:
         pygame().init()
+        pygame().mixer.quit()  # which `init` has opened, and no other test expects
     drawing.words.cache_clear()  # which a longer program would have filled with other lines
     drawing.words_on.cache_clear()
     assert np.array_equal(env.render(), before)
