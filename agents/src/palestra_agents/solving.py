@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from palestra import Game, InvalidOption, game
 from palestra.cli.arguments import complete_id, read_options
-from rich.console import Console
+from palestra.quoting import open_console
 from rich.progress import Progress
 from rich.table import Table
 
@@ -32,7 +32,7 @@ def solve_command(
     rules = game(env, **read_options(option or []))
     if rules.payoffs != "zero-sum" or rules.num_players != 2:
         raise InvalidOption(f"{env} cannot be solved: CFR+ is for two-player zero-sum games")
-    solver, console = Solver(rules), Console(emoji=False)
+    solver, console = Solver(rules), open_console()
     report = Table("iterations", "value to player_0", "exploitability", "seconds")
     started, policy = perf_counter(), solver.average()
     with Progress(console=console, transient=True) as bar:

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # The first character of what may be a special token of some model's chat template
 _TOKEN = re.compile(
@@ -108,6 +112,16 @@ def without(text: str, strings: Collection[str]) -> str:
     while found.search(text):
         text = found.sub("", text)
     return text
+
+
+def open_console(**settings: Any) -> Console:
+    """A console of rich that prints names as they are: `:ok:` in one is no emoji.
+
+    settings: rich's own, such as `stderr` or `quiet`.
+    """
+    from rich.console import Console
+
+    return Console(emoji=False, **settings)
 
 
 def printable(text: str) -> str:

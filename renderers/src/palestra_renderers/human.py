@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Protocol
 
 from palestra import Agent, Decision, InvalidAction, Meta, Turn, agent
+from palestra.quoting import open_console
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
@@ -77,7 +78,7 @@ class Terminal:
     """A person who reads and types in a terminal."""
 
     def __init__(self, console: Console | None = None, ask: Ask = input) -> None:
-        self._console = console or Console(emoji=False, highlight=False)
+        self._console = console or open_console(highlight=False)
         self._ask = ask
         self._follower = Follower()
         self._events_shown: dict[tuple[int, ...], int] = {}  # by episode, seat and person

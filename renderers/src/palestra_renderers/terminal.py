@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from palestra import Episode, Grid, Piece, Scene, renderer
+from palestra.quoting import open_console
 from palestra.scene import Cell, Colour
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -37,7 +38,7 @@ class TerminalRenderer:
 
     def __init__(self, console: Console | None = None) -> None:
         self.names: tuple[str, ...] = ()
-        self._console = console or Console(emoji=False)
+        self._console = console or open_console()
         self._live: Live | None = None
         self._events: list[str] = []
         self._position = 0

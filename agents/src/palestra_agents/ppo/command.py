@@ -12,9 +12,9 @@ from palestra import InvalidOption, MissingExtra
 from palestra.cli.arguments import complete_id, read_options, split_agents
 from palestra.cli.watching import Watch, WatchPort, watched
 from palestra.files import fresh_folder
+from palestra.quoting import open_console
 from palestra.runner.loggers import open_logger
 from palestra.runner.watching import LivePage
-from rich.console import Console
 
 
 def train_command(
@@ -61,15 +61,13 @@ def train_command(
                 f"--filter, --rewards and --log are options of ppo and mappo, not {algo}"
             )
         pairs = read_options(option or []), read_options(setting or [])
-        with watched(
-            watch, watch_port, f"palestra train {env}, {algo}", Console(emoji=False)
-        ) as page:
+        with watched(watch, watch_port, f"palestra train {env}, {algo}", open_console()) as page:
             train_a_team(algo, env, *pairs, steps, out, reports, resume, other_versions, page)
         return
     if algo == "mappo":
         setting = [*(setting or []), "central=true"]
     folder = out or fresh_folder(f"{algo}-{env.rpartition('/')[2]}")
-    console = Console(emoji=False)
+    console = open_console()
     shapers = split_agents(rewards) if rewards else []
     start = training.begin
     if resume:
@@ -107,7 +105,7 @@ def train_a_team(
     from palestra_agents.ppo.training import one_thread
 
     folder = out or fresh_folder(f"{algo}-{env.rpartition('/')[2]}")
-    console = Console(emoji=False)
+    console = open_console()
     with one_thread():
         start = partial(resume_team, other_versions=other_versions) if resume else begin_team
         run = start(algo, env, options, settings, folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import typer
-from rich.console import Console
 
 from palestra.cli import (
     cataloguing,
@@ -21,7 +20,7 @@ from palestra.cli import (
 )
 from palestra.cli.groups import AUTHOR, EVALUATE, PLAY
 from palestra.cli.unknown import Commands
-from palestra.quoting import printable
+from palestra.quoting import open_console, printable
 from palestra.version import __version__
 
 app = typer.Typer(
@@ -36,7 +35,7 @@ app = typer.Typer(
 def console_error(message: str) -> None:
     """Print one sentence to stderr, without wrapping and without reading markup in it."""
     said = printable(f"palestra: {message}")
-    Console(emoji=False, stderr=True, soft_wrap=True).print(said, style="red", markup=False)
+    open_console(stderr=True, soft_wrap=True).print(said, style="red", markup=False)
 
 
 def _show_version(asked: bool) -> None:

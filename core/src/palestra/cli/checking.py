@@ -12,7 +12,7 @@ from rich.console import Console
 from palestra.cli.arguments import read_options
 from palestra.cli.listing import EnvId, table
 from palestra.kernel.registry import registry
-from palestra.quoting import printable
+from palestra.quoting import open_console, printable
 
 if TYPE_CHECKING:
     from palestra.testing import Subject, Verdict
@@ -35,7 +35,7 @@ def check_command(
     from palestra.testing import CHECKS, Subject, run_check
 
     subject = Subject(registry().environment(env), read_options(option or []), golden)
-    console = Console(emoji=False)
+    console = open_console()
     verdicts: list[Verdict] = []
     with console.status(f"checking {subject.spec.id}") as status:
         for name in only or CHECKS:

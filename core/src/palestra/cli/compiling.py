@@ -11,7 +11,6 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
 from palestra.cli.arguments import complete_id, read_options
@@ -19,7 +18,7 @@ from palestra.engine.compiled import cache_folder, compile_ahead
 from palestra.kernel.array_game import ArrayGame
 from palestra.kernel.errors import PalestraError
 from palestra.kernel.registry import load_game, registry
-from palestra.quoting import printable
+from palestra.quoting import open_console, printable
 
 ENTRIES = "functions"  # what a driver's entry points are called on the screen
 
@@ -60,7 +59,7 @@ def compile_command(
     """
     options = read_options(option or [])
     chosen = [registry().environment(name).id for name in ids or []] or array_games(options)
-    console = Console(emoji=False)
+    console = open_console()
     started, failed = perf_counter(), 0
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task("compiling", total=len(chosen))

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from palestra.catalogue.describe import describe_options, described_parameters
@@ -23,6 +22,7 @@ from palestra.kernel.specs import (
     RewardSpec,
     load_entry_point,
 )
+from palestra.quoting import open_console
 from palestra.views.channels import entries, layouts
 
 Explained = Annotated[
@@ -62,7 +62,7 @@ def _environment(spec: EnvSpec) -> None:
         rows = table("entries", "channel", "meaning")
         for where, channel in entries(channels):
             rows.add_row(where, channel.name, channel.meaning)
-        console = Console(emoji=False)
+        console = open_console()
         console.print(f"\nobservation of {owners}", style="bold", markup=False)
         console.print(rows)
 
@@ -125,7 +125,7 @@ def _explain(
     for fact, value in facts:
         if value:
             rows.add_row(fact, value)
-    console = Console(emoji=False)
+    console = open_console()
     console.print(f"{name}\n", style="bold", markup=False)
     console.print(text, markup=False)
     console.print()

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from palestra.cli.listing import EnvId
-from palestra.quoting import printable
+from palestra.quoting import open_console, printable
 
 FOLDER = "fuzz-findings"
 
@@ -31,7 +30,7 @@ def fuzz_command(
     """
     from palestra.testing.fuzzing import Finding, fuzz, snippet
 
-    console = Console(emoji=False, stderr=True)
+    console = open_console(stderr=True)
 
     def show(finding: Finding) -> None:
         console.print(f"case {finding.number}: {printable(finding.problem)[:500]}", markup=False)

@@ -8,7 +8,6 @@ from operator import attrgetter
 from typing import Annotated, Any, get_args
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from palestra.agents.fitting import unmet_needs
@@ -25,6 +24,7 @@ from palestra.cli.entries import (
 )
 from palestra.kernel.registry import load_game, registry, where_from
 from palestra.kernel.specs import AgentKind, AgentSpec, EnvSpec, OptionSpec
+from palestra.quoting import open_console
 from palestra.records.metrics import metrics_for
 
 EnvId = Annotated[
@@ -269,7 +269,7 @@ def list_plugins() -> None:
         gives += [hook[9:] for hook in plugin.hooks if hook not in plugin.gives]
         status = f"{plugin.status}, contested" if plugin.contested else plugin.status
         rows.add_row(name.strip(), plugin.distribution, status, ", ".join(gives))
-    console = Console(emoji=False)
+    console = open_console()
     console.print(rows if plugins else "No plugins are loaded.")
     if not registry().environments:
         console.print(ADVICE, markup=False, soft_wrap=True)

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from palestra.cli.listing import table
 from palestra.kernel.errors import InvalidOption
-from palestra.quoting import printable
+from palestra.quoting import open_console, printable
 from palestra.records.metrics import Measures, measure, metric_of
 from palestra.records.record import EpisodeRecord, iter_records
 from palestra.runner.run_folder import FINISHED
@@ -35,7 +34,7 @@ def measure_command(
     """
     if not 0 < confidence < 1:
         raise InvalidOption(f"--confidence must be above 0 and below 1, not {confidence}")
-    console = Console(emoji=False)
+    console = open_console()
     found = _by_environment(records) if against is None else _differences(records, against)
     for env, (measures, episodes) in sorted(found.items()):
         what = "episodes" if against is None else "pairs of episodes of one seed"

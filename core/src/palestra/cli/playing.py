@@ -27,7 +27,7 @@ from palestra.kernel.errors import (
 from palestra.kernel.game import Game
 from palestra.kernel.registry import load_game, registry, renderer
 from palestra.kernel.specs import EnvSpec
-from palestra.quoting import printable
+from palestra.quoting import open_console, printable
 from palestra.records.record import EpisodeRecord, iter_records, retrace
 from palestra.records.verify import Doubles, absent, verify
 from palestra.runner.faults import is_stop
@@ -94,7 +94,7 @@ def play_command(
         )
     folder = out or fresh_folder(spec.id.split("/", 1)[1])
     seated = seat_agents(agents, game.num_players)
-    console = Console(emoji=False)
+    console = open_console()
     people = _people(seated)  # people see their own view; no second picture is drawn
     render = render or ("browser" if browser else "")
     mode = render or ("terminal" if episodes == 1 and not verbose and not people else "none")

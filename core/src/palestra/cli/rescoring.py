@@ -13,6 +13,7 @@ from rich.console import Console
 from palestra.cli.listing import table
 from palestra.files import whole_folder
 from palestra.kernel.errors import InvalidOption
+from palestra.quoting import open_console
 from palestra.records.record import iter_records, write_records
 from palestra.records.rescore import Totals, rescore_all
 from palestra.runner.run_folder import FINISHED, PLAN
@@ -38,7 +39,7 @@ def rescore_command(
     target = out or run.with_name(f"{run.name}-rescored")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise InvalidOption(f"{target} exists already; choose another folder with --out")
-    console, totals, shown = Console(emoji=False), Totals(), 0
+    console, totals, shown = open_console(), Totals(), 0
     with whole_folder(target) as draft, (draft / CHANGES).open("wb") as changes:
         if (run / PLAN).exists():
             shutil.copyfile(run / PLAN, draft / PLAN)

@@ -26,22 +26,6 @@ REPORTED = (
     "final_returns",
     "final_results",
 )
-OPENED = {  # what `_open` sets
-    "_driver",
-    "_pool",
-    "actions",
-    "observations",
-    "final_observations",
-    "final_masks",
-    "masks",
-    "acting",
-    "rewards",
-    "returns",
-    "terminations",
-    "truncations",
-    "finished",
-    "mistakes",
-}
 
 
 class Batch:
@@ -100,6 +84,7 @@ class Batch:
 
     def _open(self) -> None:
         """Load the rules, start the threads, and lay views over the lanes."""
+        kept = {"_opened", *vars(self)}
         self._driver = batch_driver_for(self.game, self._compiled)
         self._pool = ThreadPoolExecutor(self._others) if self._others else None
         timesteps = self.lanes["timestep"]
@@ -115,10 +100,12 @@ class Batch:
         self.truncations: Array = self.lanes["truncated"].view(np.bool_)
         self.finished: Array = self.lanes["finished"].view(np.bool_)
         self.mistakes: Array = self.lanes["mistakes"]
+        self._opened = vars(self).keys() - kept
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and pickles: lanes and settings, but no views of them, rules or threads."""
-        return {name: value for name, value in vars(self).items() if name not in OPENED}
+        opened = {"_opened", *self._opened}
+        return {name: value for name, value in vars(self).items() if name not in opened}
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
         vars(self).update(kept)

@@ -332,8 +332,8 @@ class Game(ABC, Generic[State, Action]):
     def forfeit(self, *lost: int) -> dict[int, float]:
         """Every seat's reward when seats forfeit: each the lowest payoff; its rivals share that."""
         (low, _), rivals = self.payoff_bounds, self.num_players - 1
-        own, share = min(low, 0.0), -low / rivals if self.payoffs == "zero-sum" and rivals else 0.0
-        seats = range(self.num_players)
+        share = -low / rivals if self.payoffs == "zero-sum" and rivals else 0.0
+        own, seats = min(low, 0.0), range(self.num_players)
         return {seat: fsum(own if seat == other else share for other in lost) for seat in seats}
 
 

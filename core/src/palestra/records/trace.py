@@ -14,6 +14,7 @@ import msgspec
 
 from palestra.agents.models import Tokens, exchanges
 from palestra.kernel.errors import InvalidOption
+from palestra.kernel.game import total
 from palestra.kernel.lives import newcomers
 from palestra.records.record import Attempt, EpisodeRecord, StepRecord, TurnRecord
 
@@ -42,7 +43,7 @@ class TraceTurn(msgspec.Struct, gc=False, omit_defaults=True):
     @property
     def reward(self) -> float:
         """What the seat was paid from this reply to its next, over all terms."""
-        return sum(self.rewards.values())
+        return total(self.rewards)
 
 
 class SeatTrace(msgspec.Struct, gc=False, omit_defaults=True):

@@ -12,6 +12,7 @@ from palestra import InvalidOption
 from palestra.cli.arguments import read_options, split_agents
 from palestra.cli.listing import EnvId
 from palestra.files import UNREADABLE, read_file, write_text
+from palestra.quoting import open_console
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -58,7 +59,7 @@ def ablate_command(
             max_episode_steps=max_episode_steps,
         )
     )
-    console = Console(emoji=False)
+    console = open_console()
     try:
         with Progress(console=console, transient=True) as bar:
             task = bar.add_task(plan.env, total=None)

@@ -15,7 +15,7 @@ from palestra.cli.arguments import split_agents
 from palestra.cli.watching import Watch, WatchPort, watched
 from palestra.code_names import file_of
 from palestra.isolation.system import unwalled_system
-from palestra.quoting import one_line
+from palestra.quoting import one_line, open_console
 from palestra.runner.watching import LivePage, Sparing, Standing
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -123,7 +123,7 @@ def tournament_command(
             f"a tournament plays {files[0]} in a process of its own, as every agent of a file; "
             "--no-isolate is for others: name an importable module, as in mine:NAME"
         )
-    console = Console(emoji=False)
+    console = open_console()
     with watched(watch, watch_port, f"palestra tournament, {store}", console) as page:
         finished = _play(chosen, store, console, other_versions, page)
     if finished:
@@ -323,7 +323,7 @@ def results_command(
     from palestra_arena.report import write_json, write_markdown, write_page, write_parquet
     from palestra_arena.store import Store
 
-    console = Console(emoji=False)
+    console = open_console()
     with Store(store, must_exist=True) as opened:
         settings = opened.settings()
         level = confidence or (settings.confidence if settings else 0.95)

@@ -15,6 +15,7 @@ import typer
 from palestra import InvalidOption
 from palestra.cli.arguments import read_options, split_agents
 from palestra.files import write_text
+from palestra.quoting import open_console
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -54,7 +55,7 @@ def probe_command(
     listed: Annotated[bool, typer.Option("--list", help="List the evaluations.")] = False,
 ) -> None:
     """Ask agents the questions of an evaluation and print its tables, one after another."""
-    console = Console(emoji=False)
+    console = open_console()
     if listed or not probes:
         console.print(evaluations_table())
         return

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from palestra import InvalidOption
-from palestra.quoting import printable
+from palestra.quoting import open_console, printable
 from rich.console import Console
 
 if TYPE_CHECKING:  # not imported to print another command's help
@@ -37,7 +37,7 @@ def push_command(
     from palestra_arena.sharing.folder import write_folder
     from palestra_arena.sharing.hub import hub_place, upload
 
-    console = Console(emoji=False)
+    console = open_console()
     if not to.startswith(SCHEME):
         target = Path(to) if to else folder.resolve().with_name(f"{folder.resolve().name}-shared")
         if target.resolve().is_relative_to(folder.resolve()):
@@ -68,7 +68,7 @@ def pull_command(
     from palestra_arena.sharing.folder import read_folder
     from palestra_arena.sharing.hub import download, hub_place
 
-    console = Console(emoji=False)
+    console = open_console()
     if source.startswith(SCHEME):
         with TemporaryDirectory() as scratch:
             download(hub_place(source), Path(scratch))

@@ -9,8 +9,8 @@ import numpy as np
 import typer
 from palestra import EpisodeRecord, InvalidOption, printable, read_records
 from palestra.files import is_file
+from palestra.quoting import open_console
 from palestra.runner.run_folder import FINISHED
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -32,11 +32,11 @@ def credit_command(
     records = read_records(records_at(file))
     values = worth(by, records)
     if heat:
-        Console(emoji=False).print(heat_map(values), highlight=False)
+        open_console().print(heat_map(values), highlight=False)
         return
     if episode >= len(records):
         raise InvalidOption(f"{file} has {len(records)} episodes; they are numbered from 0")
-    Console(emoji=False).print(turn_bars(records[episode], values[episode], largest(values)))
+    open_console().print(turn_bars(records[episode], values[episode], largest(values)))
 
 
 def records_at(path: Path) -> Path:

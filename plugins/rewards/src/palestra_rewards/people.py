@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from palestra import EpisodeRecord
+from palestra.kernel.game import total
 from palestra.kernel.lives import newcomers
 from palestra.records.record import StepRecord
 
@@ -82,7 +83,7 @@ def _departures(
     paid, lives = [0.0] * len(record.players), [0] * len(record.players)
     for number, step in enumerate(record.steps):
         for seat, terms in step.rewards.items():
-            paid[seat] += sum(terms.values())
+            paid[seat] += total(terms)
         for seat in newcomer_seats(step):
             left[seat, lives[seat]] = number
             earned[seat, lives[seat]], paid[seat] = paid[seat], 0.0

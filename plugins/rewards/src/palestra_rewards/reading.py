@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 from palestra import EpisodeRecord, InvalidOption
 from palestra.kernel.errors import show
+from palestra.kernel.game import total
 from palestra.records.record import TurnRecord
 
 from palestra_rewards.anchors import Anchor, anchor_keys
@@ -231,7 +232,7 @@ def turn_rewards(record: EpisodeRecord) -> Floats:
             place += 1
         for seat, terms in step.rewards.items():
             if seat in latest:
-                paid[latest[seat]] += sum(terms.values())
+                paid[latest[seat]] += total(terms)
         for seat in newcomer_seats(step):
             latest.pop(seat, None)
     return paid
@@ -241,7 +242,7 @@ def _costs(record: EpisodeRecord) -> Iterator[float]:
     """The cost of each turn: money spent plus the environment's own costs."""
     for step in record.steps[record.branched_at :]:
         for turn in step.turns:
-            yield turn.spent.cost + sum(step.costs.get(turn.seat, {}).values())
+            yield turn.spent.cost + total(step.costs.get(turn.seat))
 
 
 def _truncated(record: EpisodeRecord) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 import typer
 from palestra import InvalidOption
 from palestra.cli.arguments import read_options, split_agents
-from rich.console import Console
+from palestra.quoting import open_console
 
 if TYPE_CHECKING:
     import socket
@@ -127,7 +127,7 @@ def serve_command(
     from palestra_server.tls import tls_options
     from palestra_server.workers import MOST_OF_A_FRAME, Settings, serve_workers
 
-    console, tls = Console(emoji=False), tls_options(certificate, key)
+    console, tls = open_console(), tls_options(certificate, key)
     proxies = read_proxies(proxy or ())
     allowed = read_allowed(allow_agent or (), allow_env or (), allow)
     if not _is_loopback(host) and not token:

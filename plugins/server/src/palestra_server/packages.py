@@ -20,7 +20,7 @@ from palestra.files import whole_folder
 from palestra.kernel.errors import UnknownName
 from palestra.kernel.registry import load_game, registry
 from palestra.kernel.specs import EnvSpec
-from rich.console import Console
+from palestra.quoting import open_console
 
 COMMON = {"Dockerfile": "Dockerfile.txt", "README.md": "README.md.txt"}
 HUBS: dict[str, dict[str, str]] = {
@@ -92,7 +92,7 @@ def package_command(
     wanted = Packaging(spec, hub, read_options(option or []), split or None, opponents)
     folder = out or Path(wanted.module)
     for file in write_package(wanted, folder):
-        Console(emoji=False).print(str(file), soft_wrap=True, highlight=False)
+        open_console().print(str(file), soft_wrap=True, highlight=False)
 
 
 def write_package(wanted: Packaging, folder: Path) -> list[Path]:

@@ -8,7 +8,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -196,10 +196,11 @@ class MatchStore:
             self._engine = create_engine(url, pool_pre_ping=not self.is_local, hide_parameters=True)
         except (SQLAlchemyError, ImportError, ValueError) as error:
             raise self._problem("open", error) from error
-        with ExitStack() as opened:
-            opened.callback(self._engine.dispose)
+        try:
             self._open_tables()
-            opened.pop_all()
+        except StoreError:
+            self._engine.dispose()
+            raise
 
     def _open_tables(self) -> None:
         try:

@@ -10,9 +10,9 @@ import typer
 from msgspec.structs import asdict
 from palestra.cli.arguments import read_options
 from palestra.cli.watching import Watch, WatchPort, watched
+from palestra.quoting import open_console
 from palestra.runner.loggers import finite, open_logger
 from palestra.runner.watching import Standing
-from rich.console import Console
 
 if TYPE_CHECKING:
     from palestra_training.curves import Round
@@ -54,7 +54,7 @@ def train_command(
     with ExitStack() as opened:
         processes = opened.enter_context(open_processes())
         leads = processes.leads  # the others neither write nor print
-        console = Console(emoji=False, quiet=not leads)
+        console = open_console(quiet=not leads)
         if leads:
             opened.enter_context(sole_writer(out))
         page = opened.enter_context(watched(watch and leads, watch_port, title, console))

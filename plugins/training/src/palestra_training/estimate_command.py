@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 from palestra.cli.arguments import read_options
-from rich.console import Console
+from palestra.quoting import open_console
 
 
 def estimate_command(
@@ -30,7 +30,7 @@ def estimate_command(
     from palestra_training.plan import read_plan
 
     found = estimate(read_plan(plan, **read_options(change or [])), device, devices)
-    console = Console(emoji=False)
+    console = open_console()
     if as_json:
         console.print_json(data=found.to_dict())
     else:
@@ -38,7 +38,7 @@ def estimate_command(
             console.print(line, markup=False, highlight=False, soft_wrap=True)
     if not found.fits:
         most = max(found.memory, key=lambda name: found.memory[name])
-        Console(emoji=False, stderr=True).print(
+        open_console(stderr=True).print(
             f"{plan} does not fit: it needs {found.needed / GB:.1f} GB of "
             f"{found.capacity / GB:.0f}, most of them for {most}; lower micro_batch_tokens, set "
             "gradient_checkpointing, or learn adapters (lora)",

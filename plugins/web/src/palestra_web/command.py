@@ -12,7 +12,7 @@ from palestra import Episode, InvalidOption, PalestraError, record_episode, writ
 from palestra.agents.making import make_agent
 from palestra.cli.arguments import read_options, split_agents
 from palestra.kernel.registry import load_game, registry
-from rich.console import Console
+from palestra.quoting import open_console
 from rich.table import Table
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def doctor() -> None:
     table = Table("part", "found", "what to do", box=None)
     for row in rows:
         table.add_row(*row)
-    Console(emoji=False).print(table)
+    open_console().print(table)
     raise typer.Exit(int(any(found == "no" for _, found, _ in rows)))
 
 
@@ -106,4 +106,4 @@ def _serve_until_over(session: PersonSession, port: int) -> None:
 
 
 def _print_line(text: str) -> None:
-    Console(emoji=False).print(text, soft_wrap=True, highlight=False)
+    open_console().print(text, soft_wrap=True, highlight=False)

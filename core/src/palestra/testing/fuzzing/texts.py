@@ -19,6 +19,7 @@ from palestra.kernel.errors import InvalidAction
 from palestra.kernel.registry import registry, renderer
 from palestra.kernel.rng import Rng
 from palestra.kernel.specs import EnvSpec
+from palestra.quoting import open_console
 from palestra.records.record import write_records
 from palestra.talk import Talking
 from palestra.testing.fuzzing.case import Case
@@ -113,10 +114,9 @@ def _draw(episode: Episode) -> None:
 def _draw_text(kind: Any, name: str, episode: Episode, viewer: int | None) -> str:
     if name == "ansi":
         return str(kind().draw(episode, viewer))
-    from rich.console import Console
 
     out = io.StringIO()
-    made = kind(Console(emoji=False, file=out, width=200))
+    made = kind(open_console(file=out, width=200))
     made.draw(episode, viewer)
     made.close()
     return out.getvalue()
@@ -138,12 +138,11 @@ def _write(episode: Episode, env: str) -> None:
 
 def _narrate(subject: Subject, case: Case, texts: list[str]) -> None:
     """Play agents whose answers, thoughts and names are the texts, in a terminal and on record."""
-    from rich.console import Console
 
     from palestra.cli.listeners import Narrator
 
     out = io.StringIO()
-    narrator = Narrator(Console(emoji=False, file=out, width=200))
+    narrator = Narrator(open_console(file=out, width=200))
     episode = subject.episode(case.seed)
     for text in texts:
         if episode.over:

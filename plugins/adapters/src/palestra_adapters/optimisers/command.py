@@ -15,6 +15,7 @@ from palestra.cli.arguments import read_options, split_agents
 from palestra.kernel.game import Game
 from palestra.kernel.naming import construct
 from palestra.kernel.registry import open_game
+from palestra.quoting import open_console
 from palestra.records.intervals import Interval
 from palestra.records.record import options_of
 from rich.console import Console
@@ -106,7 +107,7 @@ def optimise_command(
         start=read_workflow(start) if start else answered_once(),
         agent=dict(stage.agent_settings),
     )
-    console = Console(emoji=False)
+    console = open_console()
     run = Optimiser(
         made,
         stage,

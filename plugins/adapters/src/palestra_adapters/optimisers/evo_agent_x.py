@@ -17,12 +17,10 @@ from math import exp
 from typing import Annotated
 
 import msgspec
-from palestra import InvalidOption, Meta, UnknownName, Usage
+from palestra import InvalidOption, Meta, UnknownName
 
 from palestra_adapters.optimisers.agents_of_change import between
 from palestra_adapters.optimisers.search import (
-    REFUSED,
-    TRIES,
     Search,
     Searching,
     Studio,
@@ -140,17 +138,10 @@ class EvoAgentX(Search):
 
     def _from_goal(self, studio: Studio) -> Searching[None]:
         """Play the workflow of a plan for the goal; none if no plan can be read."""
-        prompt = asked = PLAN.format(goal=self._goal)
-        spent = Usage()
-        for _ in range(TRIES):
-            told = yield from studio.ask(asked)
-            spent += told.usage
-            try:
-                workflow = read_plan(told.text)
-                break
-            except InvalidOption as error:
-                asked = REFUSED.format(prompt=prompt, reply=told.text, error=error)
-        else:
+        prompt = PLAN.format(goal=self._goal)
+        told = yield from studio.ask(prompt)
+        workflow, spent = yield from studio.stated(told, prompt, read_plan)
+        if workflow is None:
             return
         plan = bullets([f"{step.name}: {prompt_of(step)}" for step in workflow.steps])
         for step in workflow.steps:

@@ -201,18 +201,38 @@ class Studio:
         None after `TRIES` replies. A workflow that the archive has already is refused like one that
         does not work. read: the note and the workflow of a reply, or `InvalidOption`.
         """
+
+        def new(text: str) -> tuple[str, Workflow]:
+            note, workflow = read(text)
+            self.refuse_known(workflow)
+            return note, check_workflow(workflow)
+
+        found, asked = yield from self.stated(told, prompt, new, system=system, heat=heat)
+        return None if found is None else self.add(found[1], parents, how, found[0], asked)
+
+    def stated(
+        self,
+        told: Told,
+        prompt: str,
+        read: Callable[[str], T],
+        *,
+        system: str = "",
+        heat: float = 0.0,
+    ) -> Searching[tuple[T | None, Usage]]:
+        """What a reply to `prompt` states, and what was spent; the model is told what is wrong.
+
+        None after `TRIES` replies. read: what a reply states, or `InvalidOption`.
+        """
         asked = told.usage
         for tries in range(1, TRIES + 1):
             try:
-                note, workflow = read(told.text)
-                self.refuse_known(workflow)
-                return self.add(workflow, parents, how, note, asked)
+                return read(told.text), asked
             except InvalidOption as error:
                 if tries < TRIES:
                     again = REFUSED.format(prompt=prompt, reply=told.text, error=error)
                     told = yield from self.ask(again, system=system, heat=heat)
                     asked += told.usage
-        return None
+        return None, asked
 
     def refuse_known(self, workflow: Workflow) -> None:
         """Raise `InvalidOption` if a variant has the same steps."""

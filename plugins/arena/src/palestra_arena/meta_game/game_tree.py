@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from palestra import Game, InvalidOption
+from palestra.kernel.game import total
 
 from palestra_arena.meta_game.normal_form import Floats
 
@@ -175,7 +176,7 @@ class _Walk:
         for actions, after in self._choices(state, movers, done):
             copy = self.game.clone(state)
             rewards = self.game.step(copy, actions).rewards
-            got = tuple(p + sum(rewards.get(s, {}).values()) for s, p in enumerate(paid))
+            got = tuple(p + total(rewards.get(s)) for s, p in enumerate(paid))
             self.visit(copy, chance, after, got)
 
     def _choices(

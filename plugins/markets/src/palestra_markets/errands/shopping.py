@@ -48,6 +48,7 @@ from palestra import (
     environment,
     only,
 )
+from palestra.kernel.game import total
 from palestra.scene import Card, Cards, Part, Saying, Table, Talk
 
 from palestra_markets.errands.shelf import GOALS, MOST, NEED, Product, best, draw_product, worth
@@ -262,7 +263,7 @@ class Shopping(Talking, TextGame[Trip]):
             ASSISTANT: {"green": green, "bonus": bonus},
         }
         for seat, terms in paid.items():
-            state.totals[seat] += sum(terms.values())
+            state.totals[seat] += total(terms)
         events = [self._truth_event(state, bought, gain, bonus)]
         state.trip += 1
         if state.trip < self.trips:

@@ -28,7 +28,7 @@ from fractions import Fraction
 from functools import cached_property
 from hashlib import blake2b
 from itertools import product
-from math import fsum, lcm
+from math import lcm
 from typing import Annotated, Any, cast
 
 import numpy as np
@@ -53,6 +53,7 @@ from palestra import (
     environment,
 )
 from palestra.catalogue.describe import FILE
+from palestra.kernel.game import total
 from palestra.kernel.rng import check_seed
 
 from palestra_markets.chart import chart
@@ -363,7 +364,7 @@ class Population(TextGame[PopulationState]):
             "stimulus": -float(helped.mean()),
         }
         for seat, terms in paid.items():
-            state.totals[seat] += fsum(terms.values())
+            state.totals[seat] += total(terms)
         return paid
 
     def _change_jobs(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 from palestra import Episode, EpisodeRecord, read_records, record_episode, renderer
-from rich.console import Console
+from palestra.quoting import open_console
 
 
 def report_command(
@@ -22,7 +22,7 @@ def report_command(
     from palestra_markets.report.page import write_page
 
     target = write_page(read_records(record), html or record.with_name("report.html"), episode)
-    Console(emoji=False).print(f"report  {target}", soft_wrap=True, highlight=False)
+    open_console().print(f"report  {target}", soft_wrap=True, highlight=False)
 
 
 @renderer("report", families=("*",))
@@ -44,4 +44,4 @@ class ReportRenderer:
 
         if self._records:
             target = write_page(self._records, self.folder.with_suffix(".html"))
-            Console(emoji=False).print(f"report  {target}", soft_wrap=True, highlight=False)
+            open_console().print(f"report  {target}", soft_wrap=True, highlight=False)

@@ -15,6 +15,7 @@ from palestra import EpisodeRecord, InvalidOption, MissingExtra, PalestraError, 
 from palestra.files import UNREADABLE, write_text
 from palestra.html import render_page
 from palestra.kernel.errors import cause, show
+from palestra.kernel.game import total
 from palestra.records.metrics import Measures, measure
 
 from palestra_markets.report.declared import PLOTS
@@ -101,7 +102,7 @@ def plots_of(record: EpisodeRecord) -> list[Plot]:
 def returns_plot(record: EpisodeRecord) -> Plot:
     """Cumulative rewards by step; with many seats, their minimum, mean and maximum."""
     paid = [
-        [sum(step.rewards.get(seat, {}).values()) for step in record.steps]
+        [total(step.rewards.get(seat)) for step in record.steps]
         for seat in range(len(record.players))
     ]
     sums = [[0.0, *accumulate(row)] for row in paid]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import accumulate
 from typing import Any
 
 from palestra import EpisodeRecord, retrace
+from palestra.kernel.game import total
 
 from palestra_markets.report.plot import Plot, Series, level, over_time
 from palestra_markets.trading.metrics import optimum
@@ -37,7 +37,7 @@ def plots(record: EpisodeRecord) -> list[Plot]:
         Series("trade", [at for at, _ in paid], [price for _, price in paid], "points"),
         level("equilibrium", best.price, 0, steps),
     )
-    earned = [0.0, *accumulate(sum(map(_total, s.rewards.values())) for s in record.steps)]
+    earned = [0.0, *accumulate(sum(map(total, s.rewards.values())) for s in record.steps)]
     most = best.surplus * int(record.options["periods"])
     return [
         Plot("Prices", prices, "order", "price"),
@@ -55,10 +55,6 @@ def _quote(book: Any, side: int) -> float:
     """The best price of a side; nan, which is not drawn, where there is none."""
     rows = depth(book, side, 1)
     return float(rows[0][0]) if rows else float("nan")
-
-
-def _total(terms: Mapping[str, float]) -> float:
-    return sum(terms.values())
 
 
 def _depth(book: Any) -> list[Series]:

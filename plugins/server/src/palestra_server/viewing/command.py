@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 from palestra import InvalidOption
-from rich.console import Console
+from palestra.quoting import open_console
 
 
 def view_command(
@@ -35,7 +35,7 @@ def view_command(
     with listen("127.0.0.1", port) as socket:
         key, number = secrets.token_urlsafe(16), socket.getsockname()[1]
         address = f"http://127.0.0.1:{number}/#key={key}"
-        Console(emoji=False).print(
+        open_console().print(
             f"{len(found.records):,} records\nview    {address}", soft_wrap=True, highlight=False
         )
         if browser:
