@@ -570,6 +570,10 @@ def test_agents_are_not_iterated_before_a_reset() -> None:
     env = palestra.make("games/TicTacToe-v0", view="aec")
     with pytest.raises(OutOfTurn, match="call reset"):
         env.agent_iter()
+    with pytest.raises(AttributeError, match=r"known from reset\(\) on"):
+        env.last()
+    with pytest.raises(AttributeError, match="no attribute 'rewrads'"):
+        env.rewrads  # noqa: B018
     env.reset(seed=1)
     assert [env.step(2 - place) or agent for place, agent in enumerate(env.agent_iter(3))] == [
         "player_0",

@@ -189,6 +189,8 @@ def test_what_is_no_reset_mask_is_refused(mask: Any) -> None:
     for expected in (ValueError, TypeError):
         with pytest.raises(expected, match=r"must be of shape \(3,\) and type bool"):
             env.reset(options={"reset_mask": np.array(mask)})
+    with pytest.raises(ValueError, match=r"options must be a mapping or None"):
+        env.reset(options=mask)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

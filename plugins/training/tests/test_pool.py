@@ -23,7 +23,7 @@ def test_hard_rivals_come_often():
     ],
 )
 def test_a_nash_mix_is_the_known_one(payoffs, mix):
-    assert nash_weights(payoffs) == pytest.approx(mix, abs=0.01)
+    assert nash_weights(tuple(map(tuple, payoffs))) == pytest.approx(mix, abs=0.01)
 
 
 def test_a_pool_remembers_results_and_meetings():

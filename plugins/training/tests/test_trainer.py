@@ -341,3 +341,21 @@ def test_tokens_that_the_engine_drew_too_rarely_are_cut_to_the_cap(tmp_path):
     assert torch.allclose(sampled.weights[1::2][marks[1::2]], torch.tensor(1.0), atol=1e-3)
     learned = update.learn(batch, 0)
     assert (learned.tokens, learned.truncated) == (int(marks.sum()), cut)
+
+
+def test_a_round_whose_games_end_before_the_learners_turn_teaches_nothing(tmp_path):
+    plan = replace(
+        SMALL,
+        env="games/LiarsDice-v0",
+        options={"num_players": 5, "dice": 1},  # the last seats often have no turn
+        rounds=12,
+        groups=1,
+        group_size=1,
+        self_play=0.0,
+        past=0,
+        tiny=TinyModel(layers=1, width=32, heads=2, context=1024),
+    )
+    trainer = Trainer(plan, tmp_path / "run")
+    silent = [one for one in trainer.run() if one.tokens == 0]
+    assert silent
+    assert [(one.episodes, one.loss, one.ratio) for one in silent] == [(1, 0.0, 1.0)] * len(silent)

@@ -10,6 +10,8 @@ from pettingzoo import AECEnv
 from palestra.kernel.errors import InvalidAction, OutOfTurn
 from palestra.views.seats import SeatsView
 
+SINCE_RESET = {"agent_selection", "infos", "rewards", "terminations", "truncations"}
+
 
 class AecView(SeatsView, AECEnv[str, Any, Any]):
     """Agents are `player_0`, `player_1`, …; simultaneous moves are collected sealed, seat by seat.
@@ -23,6 +25,11 @@ class AecView(SeatsView, AECEnv[str, Any, Any]):
     """
 
     default_masks = "obs"
+
+    def __getattr__(self, name: str) -> Any:
+        if name in SINCE_RESET:
+            raise AttributeError(f"{name} is known from reset() on; call reset() first")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Start an episode; without a seed a fresh one is drawn."""

@@ -179,6 +179,8 @@ class VectorView(VectorEnv[Any, Any, Any]):
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Array, dict[str, Any]]:
         """Reset every lane, or with options {"reset_mask": (N,) bool} only some."""
+        if not isinstance(options, Mapping | None):
+            raise InvalidOption(f"options must be a mapping or None, and {show(options)} came")
         chosen = None if options is None else options.get("reset_mask")
         lanes = None if chosen is None else self._chosen_lanes(chosen)
         self.batch.reset(seed, lanes)

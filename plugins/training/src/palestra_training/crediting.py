@@ -30,9 +30,16 @@ def credited_traces(
     """Traces of the seats of these agents, with an advantage on every turn.
 
     refused: the advantage of an answer that was refused where the game went on; one that the seat
-    lost by has that of its turn.
+    lost by has that of its turn. Agents whose games ended before their first turn have no credit.
     """
-    found: Sequence[Credit] = credit.credit(records, agents)
+    asked = {
+        record.agents[turn.seat]
+        for record in records
+        for step in record.steps
+        for turn in step.turns
+    }
+    known = sorted(asked.intersection(agents))
+    found: Sequence[Credit] = credit.credit(records, known) if known else [{}] * len(records)
     traces = []
     for record, advantages in zip(records, found, strict=True):
         seats = [seat for seat, agent in enumerate(record.agents) if agent in agents]

@@ -14,6 +14,7 @@ return within its bounds.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class Pool:
         """The probability of each rival, in the order of `names`."""
         if self.matching == "nash":
             return nash_weights(
-                [[self._row(a).get(b, 0.5) - 0.5 for b in self.names] for a in self.names]
+                tuple(tuple(self._row(a).get(b, 0.5) - 0.5 for b in self.names) for a in self.names)
             )
         if self.matching == "pfsp":
             return pfsp_weights([self.score(name) for name in self.names])
@@ -130,7 +131,8 @@ def pfsp_weights(scores: Sequence[float]) -> Floats:
     return hard / total if total > 0 else np.full(len(hard), 1 / len(hard))
 
 
-def nash_weights(payoffs: Sequence[Sequence[float]], rounds: int = 20_000) -> Floats:
+@lru_cache(maxsize=1)  # a round draws many rivals from the same table
+def nash_weights(payoffs: tuple[tuple[float, ...], ...], rounds: int = 20_000) -> Floats:
     """An equilibrium mix of a symmetric zero-sum game, to about 1e-2, by regret matching+.
 
     payoffs: what each row gains against each column. Tammelin (2014); the average of later mixes

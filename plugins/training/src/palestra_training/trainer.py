@@ -251,6 +251,8 @@ class Trainer:
                 found.append(update.learn(batch, self.round))
                 learner.version += 1
         tokens = sum(one.tokens for one in found)
+        count = len(found) or 1  # where all games ended before a policy's turn, nothing is learnt
+        cut = sum(one.truncated for one in found) / (tokens or 1)
         seats = [
             (record, seat)
             for record in records
@@ -265,14 +267,14 @@ class Trainer:
             0.0,
             len(records),
             tokens,
-            sum(one.loss for one in found) / len(found),
-            sum(one.entropy for one in found) / len(found),
-            max(one.ratio for one in found),
+            sum(one.loss for one in found) / count,
+            sum(one.entropy for one in found) / count,
+            max((one.ratio for one in found), default=1.0),
             sum(returns) / len(returns),
             sum(mistakes) / len(mistakes),
-            truncated=sum(one.truncated for one in found) / tokens if self.plan.tis_cap else None,
+            truncated=cut if self.plan.tis_cap else None,
             alike=alike if self.plan.dynamic_sampling > 1 else None,
-            padding=sum(one.padded for one in found) / sum(one.read for one in found),
+            padding=sum(one.padded for one in found) / (sum(one.read for one in found) or 1),
         )
 
     def rollouts(self, number: int | None = None) -> list[EpisodeRecord]:
