@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -139,10 +141,9 @@ def read_card(config: Hanabi, reader: FlagReader, card: int) -> HeldCard:
 
 def observation_of(config: Hanabi, state: HanabiState, observer: int) -> Observation:
     """A player's view of a state, without going through the array."""
-    seats = [(observer + ahead) % config.num_players for ahead in range(config.num_players)]
     deck = config.deck_size - int(state.drawn)
     return Observation(
-        hands=tuple(hand_of(config, state, seat, hidden=seat == observer) for seat in seats),
+        hands=tuple(hands_of(config, state, observer)),
         deck=deck,
         fireworks=tuple(state.fireworks.tolist()),
         tokens=int(state.tokens),
@@ -153,26 +154,25 @@ def observation_of(config: Hanabi, state: HanabiState, observer: int) -> Observa
     )
 
 
-def hand_of(config: Hanabi, state: HanabiState, seat: int, *, hidden: bool) -> tuple[HeldCard, ...]:
-    """A hand, with the cards themselves unless they are hidden."""
-    columns = (
-        state.hands[seat].tolist(),
-        state.could_colour[seat].tolist(),
-        state.could_rank[seat].tolist(),
-        state.told_colour[seat].tolist(),
-        state.told_rank[seat].tolist(),
-    )
-    return tuple(
-        HeldCard(
-            card=-1 if hidden else card,
-            colours=members(colours, config.colours),
-            ranks=members(ranks, config.ranks),
-            told_colour=bool(told_colour),
-            told_rank=bool(told_rank),
+def hands_of(config: Hanabi, state: HanabiState, observer: int) -> Iterator[tuple[HeldCard, ...]]:
+    """The hands from the observer's own on, in which the cards themselves are hidden."""
+    fields = (state.hands, state.could_colour, state.could_rank, state.told_colour, state.told_rank)
+    columns = [field.tolist() for field in fields]
+    for ahead in range(config.num_players):
+        seat = (observer + ahead) % config.num_players
+        yield tuple(
+            HeldCard(
+                card if ahead else -1,
+                members(colours, config.colours),
+                members(ranks, config.ranks),
+                bool(told_colour),
+                bool(told_rank),
+            )
+            for card, colours, ranks, told_colour, told_rank in zip(
+                *(column[seat] for column in columns), strict=True
+            )
+            if card >= 0
         )
-        for card, colours, ranks, told_colour, told_rank in zip(*columns, strict=True)
-        if card >= 0
-    )
 
 
 def last_move_of(config: Hanabi, state: HanabiState, observer: int) -> Move | None:
@@ -193,6 +193,7 @@ def last_move_of(config: Hanabi, state: HanabiState, observer: int) -> Move | No
     )
 
 
+@cache
 def members(bits: int, most: int) -> tuple[int, ...]:
     """The places of the bits that are set."""
     return tuple(place for place in range(most) if bits >> place & 1)

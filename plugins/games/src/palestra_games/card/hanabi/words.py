@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from palestra_games.card.display import word_list
@@ -73,8 +74,21 @@ def observation_lines(
 
 def knowledge_text(config: Hanabi, held: HeldCard) -> str:
     """'colour red, rank 1 or 2': what hints have told a card's holder."""
-    colours = _choice([COLOURS[c] for c in held.colours], config.colours, hinted=held.told_colour)
-    ranks = _choice([str(rank + 1) for rank in held.ranks], config.ranks, hinted=held.told_rank)
+    _, colours, ranks, told_colour, told_rank = held
+    return _known(colours, told_colour, config.colours, ranks, told_rank, config.ranks)
+
+
+@cache
+def _known(
+    left_colours: tuple[int, ...],
+    told_colour: bool,
+    of_colours: int,
+    left_ranks: tuple[int, ...],
+    told_rank: bool,
+    of_ranks: int,
+) -> str:
+    colours = _choice([COLOURS[c] for c in left_colours], of_colours, hinted=told_colour)
+    ranks = _choice([str(rank + 1) for rank in left_ranks], of_ranks, hinted=told_rank)
     if colours == ranks == "any":
         return "unknown"
     return f"colour {colours}, rank {ranks}"
