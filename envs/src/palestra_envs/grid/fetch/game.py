@@ -26,7 +26,7 @@ Left out: the paper's robot, camera and rooms; speech is a choice of questions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Annotated, Any
@@ -454,8 +454,7 @@ class Fetch(Walkers[FetchState]):
             f"The user has said: {', '.join(named) or 'nothing more'}. Questions: {asked}."
         )
         lines.append("Spots:")
-        own = int(state.cell[seat])
-        lines += [self._spot_text(state, spot, own) for spot in range(self.num_spots)]
+        lines += self._spot_lines(state, int(state.cell[seat]))
         for other, name in enumerate(self.players):
             if other != seat:
                 lines.append(f"{name} is in {self.place_text(state.cell[other])}.")
@@ -468,13 +467,15 @@ class Fetch(Walkers[FetchState]):
             line += f"; remembered at spot {int(state.remembered[mug]) + 1}"
         return line
 
-    def _spot_text(self, state: FetchState, spot: int, own: int) -> str:
-        cell, mug = int(state.spots[spot]), int(mug_at(self.config, state, spot))
-        what = "empty" if mug == NOWHERE else f"mug {mug + 1}"
-        known = what if state.known[spot] else "not visited"
-        way = self.direction(own, cell)
-        way = "here" if way == "here" else f"{way} of you"
-        return f"- spot {spot + 1} in {self.place_text(cell)}, {way}: {known}"
+    def _spot_lines(self, state: FetchState, own: int) -> Iterator[str]:
+        """A line for every spot: where it is, also from one's own cell, and what is known of it."""
+        mugs = {spot: mug for mug, spot in enumerate(state.lies.tolist())}
+        spots = zip(state.spots.tolist(), state.known.tolist(), strict=True)
+        for spot, (cell, visited) in enumerate(spots):
+            what = f"mug {mugs[spot] + 1}" if spot in mugs else "empty"
+            way = "here" if cell == own else f"{self.direction(own, cell)} of you"
+            known = what if visited else "not visited"
+            yield f"- spot {spot + 1} in {self.place_text(cell)}, {way}: {known}"
 
     def action_text(self, state: FetchState, seat: int, action: int) -> str:
         return ("wait", "ask", "recall", "take")[action] if action < GO else f"go {action - GO + 1}"
