@@ -289,24 +289,18 @@ class PlanPath(TextGame[Maze]):
         return "\n".join(lines)
 
     def describe(self, state: Maze, seat: int) -> str:
-        rows = [
-            "".join(self._glyph(state, (row, column)) for column in range(self.columns))
-            for row in range(self.rows)
-        ]
+        rows = [["."] * self.columns for _ in range(self.rows)]
+        marks = [*((cell, "#") for cell in state.walls), (state.goal, "G"), (state.walker, "S")]
+        for (row, column), mark in marks:
+            rows[row][column] = mark
         lines = [
             f"You are the {self.seats[seat].role}. Plans made: {state.plans} of {self.turns}. "
             f"Steps taken: {len(state.trail) - 1}. Blocked: {state.blocked}.",
-            *rows,
+            *map("".join, rows),
         ]
         if state.draft:
             lines.append(f"The draft: {state.draft}.")
         return "\n".join(lines)
-
-    @staticmethod
-    def _glyph(state: Maze, cell: Cell) -> str:
-        if cell == state.walker:
-            return "S"
-        return "G" if cell == state.goal else "#" if cell in state.walls else "."
 
     def observation_space(self, seat: int) -> spaces.Box:
         return self._space

@@ -497,6 +497,7 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         units = state.worth[seat].tolist()[: self.units[side]]
         word = ("worth", "that cost")[side]
         done, earned = int(state.traded[seat]), int(state.earned[seat])
+        left = state.endowed - state.traded
         lines = [
             f"You are {self.players[seat]}, a {ROLES[side]} of units {word} {enumeration(units)}.",
             f"Period {state.period + 1} of {self.periods}, round {state.elapsed} of {self.rounds}.",
@@ -504,7 +505,8 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
             self._own_order(state, seat),
             f"Trades this period: {state.trades}. Last prices, newest first: {prices(state)}.",
             f"Bids: {levels(state, BID)}. Asks: {levels(state, ASK)}.",
-            f"Units left: buyers {side_left(state, BID)}, sellers {side_left(state, ASK)}.",
+            f"Units left: buyers {left[state.role == BID].sum()}, "
+            f"sellers {left[state.role == ASK].sum()}.",
         ]
         return "\n".join(lines)
 
@@ -528,11 +530,11 @@ class DoubleAuction(ArrayGame[DoubleAuctionState]):
         orders = [move for move in moves.values() if move >= FIRST_ORDER]
         words = [text for text, move in moves.items() if move < FIRST_ORDER]
         if orders:
-            prices = [(move - FIRST_ORDER) % self.max_price + 1 for move in orders]
-            most = quantity_of(self.config, max(orders))
+            first, last = min(orders), max(orders)  # numbered by quantity, and then by price
+            most = quantity_of(self.config, last)
             units = "1" if most == 1 else f"1..{most}"
-            word = WORDS[self.side(seat)]
-            words.append(f"{word} {units} at {min(prices)}..{max(prices)}")
+            low, high = price_of(self.config, first), price_of(self.config, last)
+            words.append(f"{WORDS[self.side(seat)]} {units} at {low}..{high}")
         return ", ".join(words)
 
     def _book(self, state: DoubleAuctionState) -> Chart:
