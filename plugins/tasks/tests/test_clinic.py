@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -15,12 +16,12 @@ from palestra.records.metrics import measure
 from palestra_tasks.clinic.counselling import (
     CHAIN_TOPICS,
     CHAINS,
-    EFFECTS,
     EMOTIONS,
     EVENTS,
     LINES,
     MOVES,
     STIRS,
+    TOPICS,
     Close,
     Counselling,
     Say,
@@ -30,6 +31,7 @@ from palestra_tasks.clinic.counselling import (
 )
 from palestra_tasks.clinic.diseases import belief, draw_case, draw_knowledge
 from palestra_tasks.clinic.doctors import read_experience, read_textbook
+from palestra_tasks.clinic.feelings import EFFECTS
 from palestra_tasks.clinic.hospital import WINGS, Ask, Hospital, Treat, Triage, remaining
 from palestra_tasks.clinic.incident import (
     COMMANDS,
@@ -248,9 +250,33 @@ def test_trust_follows_by_hand_and_fades_between_sessions() -> None:
     trust = episode.state.trust
     for move in ("reflect", "reflect", "affirm"):
         episode.act({0: Say(move, LINES[move])})
-    assert episode.state.trust == max(0, min(100, trust + 9 + 9 + 6) - 15)
+    assert episode.state.trust == max(0, min(100, trust + 9 + 6) - 15)  # again: no more
     assert len(episode.state.scales) == 2
     assert len(episode.state.summaries) == 1
+
+
+def constant_pay(game: Counselling, acts: Sequence[Any], seeds: range) -> float:
+    """The mean pay of a counsellor who takes acts in turn, whatever they hear."""
+    total = 0.0
+    for seed in seeds:
+        episode = palestra.Episode(game, seed)
+        while not episode.over:
+            episode.act({0: acts[episode.steps_played % len(acts)]})
+        total += episode.returns[0]
+    return total / len(seeds)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"sessions": 3, "length": 20}, {"depth": "deep", "sessions": 3, "length": 20}]
+)
+def test_no_constant_act_and_no_round_of_topics_reaches_a_seeker(options: dict[str, Any]) -> None:
+    game = Counselling(**options)
+    honest = "counsellor-searching" if game.depth == "deep" else "counsellor-patient"
+    reached = mean_score("tasks/Counselling-v0", honest, 12, **options)
+    rounds: list[list[Any]] = [[Say(move, LINES[move])] for move in MOVES]
+    if game.depth == "deep":
+        rounds += [[Touch(topic, "?") for topic in TOPICS], [Touch("sleep", "?")]]
+    assert max(constant_pay(game, acts, range(40)) for acts in rounds) < 0.4 * reached
 
 
 # The proactive assistant

@@ -13,7 +13,7 @@ import palestra
 import pytest
 from palestra import InvalidOption, Rng, UnknownName
 from palestra_tasks.worlds.autoenv import WORLDS, AutoEnv, advance, draw_level, optimum
-from palestra_tasks.worlds.crafting import SKILLS, Config, Crafting
+from palestra_tasks.worlds.crafting import SKILLS, Config, Crafting, GroundConfig
 from palestra_tasks.worlds.envgen import Configure, EnvGen
 from palestra_tasks.worlds.heist import PRESETS as HEIST_PRESETS
 from palestra_tasks.worlds.heist import SKILLS as HEIST_SKILLS
@@ -399,6 +399,50 @@ def test_looking_ahead_does_not_tell_how_lucky_the_next_training_is(original: st
     assert len(set(ahead)) == 1, "of two episodes that look the same"
     assert len({trained(episodes[0].fork(n)) for n in range(4)}) > 1
     assert len(set(map(trained, episodes))) > 1
+
+
+def paid_for_constant_worlds(worlds: str, seeds: range) -> float:
+    """The mean pay of who writes the same worlds in every cycle of every episode."""
+    total, game = 0.0, palestra.make("tasks/EnvGen-v0", split="drawn").unwrapped.game
+    for seed in seeds:
+        episode = palestra.Episode(game, seed)
+        while not episode.over:
+            episode.act({0: Configure(worlds)})
+        total += episode.returns[0]
+    return total / len(seeds)
+
+
+def test_no_constant_worlds_suit_a_drawn_original() -> None:
+    game = EnvGen(original="drawn", practice=60)
+    records = palestra.play(
+        "tasks/EnvGen-v0", agents="envgen-adaptive", seed=7, episodes=32, split="drawn"
+    )
+    adaptive = sum(r.outcome.scores[0] for r in records if r.outcome) / 32
+    small = [{"size": 3, "trees": 4, "stones": 2, "ground": ground} for ground in range(8)]
+    answers = [action.worlds for action in game.menu]  # type: ignore[attr-defined]
+    answers += [json.dumps(small[:6]), json.dumps(small[2:5]), json.dumps([small[0], small[7]])]
+    constant = [paid_for_constant_worlds(worlds, range(40, 64)) for worlds in answers]
+    assert max(constant) < 0.7 * adaptive
+    assert adaptive > 0.4
+
+
+def test_moves_of_each_ground_lead_other_ways() -> None:
+    found = set()
+    for ground in range(8):
+        config = GroundConfig(size=8, trees=0, stones=0, ground=ground)
+        world = config.open(Rng.seeded(5))
+        world.here, ways = 27, []
+        for move in range(4):
+            world.here = 27
+            world.act(move)
+            ways.append(world.here - 27)
+        assert sorted(ways) == [-8, -1, 1, 8]
+        assert world.seen()[0] == ground
+        found.add(tuple(ways))
+    assert len(found) == 8
+    originals = {EnvGen(original="drawn").initial_state(seed).original for seed in range(200)}
+    assert {original.ground for original in originals} == set(range(8))  # type: ignore[attr-defined]
+    assert len(originals) > 32
 
 
 def maze_of(world: Heist) -> nx.Graph:

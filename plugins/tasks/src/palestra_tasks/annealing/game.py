@@ -15,6 +15,10 @@ weights and values uniform in (0, 1) and capacity n / 8; bin packing, the number
 sizes uniform in (0.05, 0.7) and bins of 1, minus a thousandth of the sum of squared loads, so that
 emptier bins lead somewhere; Rosenbrock, (1 - x)² + 100 (y - x²)².
 
+A drop is not comparable between problems and sizes. `pays="share"` pays the drop of the lowest
+energy as a share of the way from the start's energy to a bound that no energy is below (spanning
+tree, Dantzig's bound, full bins), from 0 to 1.
+
 Checked: at a fixed temperature, uniform proposals visit solutions with Boltzmann's frequencies,
 computed by listing all solutions of a small knapsack.
 
@@ -24,6 +28,7 @@ Left out: the paper's networks and their training by policy gradients; instances
 from __future__ import annotations
 
 import math
+from copy import copy
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -85,6 +90,67 @@ def energy_of(config: NeuralSA, state: AnnealingState, place: Any, x: float, y: 
     return total
 
 
+def lowest_possible(config: NeuralSA, state: AnnealingState) -> float:
+    """A bound that no energy of an instance is below.
+
+    TSP, the length of the minimum spanning tree (Prim) and its longest link once more, as a tour
+    less its longest link is a spanning tree, and none has a shorter longest link; knapsack, minus
+    Dantzig's bound with a part of an item; bin packing, the sizes filled into full bins;
+    Rosenbrock, 0.
+    """
+    n = config.size
+    total = 0.0
+    if config.kind == 0:
+        longest = 0.0
+        for item in range(n):
+            state.trial[item] = 0  # 1 for cities in the tree
+        state.trial[0] = 1
+        for _ in range(n - 1):
+            least = math.inf
+            nearest = 0
+            for a in range(n):
+                for b in range(n):
+                    if state.trial[a] == 1 and state.trial[b] == 0:
+                        dx = state.items[a, 0] - state.items[b, 0]
+                        dy = state.items[a, 1] - state.items[b, 1]
+                        far = math.sqrt(dx * dx + dy * dy)
+                        if far < least:
+                            least = far
+                            nearest = b
+            state.trial[nearest] = 1
+            total += least
+            longest = max(longest, least)
+        for item in range(n):
+            state.trial[item] = 0
+        return total + longest
+    if config.kind == 1:
+        room = n / 8.0
+        for item in range(n):
+            state.trial[item] = 0  # 1 for items that were looked at
+        for _ in range(n):
+            dense = -1
+            for item in range(n):
+                if state.trial[item] == 0 and (
+                    dense < 0
+                    or state.items[item, 1] * state.items[dense, 0]
+                    > state.items[dense, 1] * state.items[item, 0]
+                ):
+                    dense = item
+            state.trial[dense] = 1
+            weight = state.items[dense, 0]
+            part = 1.0 if weight <= room else room / weight
+            total -= part * state.items[dense, 1]
+            room -= part * weight
+        for item in range(n):
+            state.trial[item] = 0
+        return total
+    if config.kind == 2:
+        for item in range(n):
+            total += state.items[item, 0]
+        return math.ceil(total - 1e-9) - SQUARES * total
+    return 0.0
+
+
 @environment(
     "tasks/NeuralSA-v0",
     family="text",
@@ -93,6 +159,7 @@ def energy_of(config: NeuralSA, state: AnnealingState, place: Any, x: float, y: 
     splits={
         "train": {"problem": "tsp", "size": 12},
         "larger": {"problem": "tsp", "size": 24, "steps": 400},
+        "share": {"problem": "tsp", "size": 24, "steps": 400, "pays": "share"},
     },
 )
 @dataclass(frozen=True)
@@ -114,8 +181,11 @@ class NeuralSA(ArrayGame[AnnealingState]):
     hot: Annotated[float, Meta(gt=0, le=1e6, description="temperature of the first step")] = 1.0
     cold: Annotated[float, Meta(gt=0, le=1e6, description="temperature of the last step")] = 0.01
     pays: Annotated[
-        Literal["drop", "best"],
-        Meta(description="what a step pays: the energy's drop, or the drop of the lowest energy"),
+        Literal["drop", "best", "share"],
+        Meta(
+            description="what a step pays: the energy's drop, the drop of the lowest energy, or "
+            "the latter as a share of the way from the start's energy to a bound below all"
+        ),
     ] = "drop"
 
     rules_text = """
@@ -141,7 +211,12 @@ class NeuralSA(ArrayGame[AnnealingState]):
             "uneven loads. 'move 3 1' puts item 3 into bin 1.",
             "rosenbrock": "The energy is (1 - x)² + 100 (y - x²)². 'x +0.3' moves x by 0.3.",
         }
-        paid = "the drop of the energy" if self.pays == "drop" else "the drop of the lowest energy"
+        paid = {
+            "drop": "the drop of the energy",
+            "best": "the drop of the lowest energy",
+            "share": "the drop of the lowest energy, as a share of the way from the energy at the "
+            "start to a bound that no energy is below",
+        }[self.pays]
         return f"{super().rules_for(seat)}\n{what[self.problem]}\nYou are paid {paid}."
 
     @constant
@@ -150,7 +225,11 @@ class NeuralSA(ArrayGame[AnnealingState]):
 
     @constant
     def lowest_only(self) -> bool:
-        return self.pays == "best"
+        return self.pays != "drop"
+
+    @constant
+    def by_share(self) -> bool:
+        return self.pays == "share"
 
     @property
     def num_actions(self) -> int:
@@ -162,6 +241,8 @@ class NeuralSA(ArrayGame[AnnealingState]):
 
     @property
     def payoff_bounds(self) -> tuple[float, float]:
+        if self.pays == "share":
+            return (0.0, 1.0 + 1e-6)
         if self.problem == "rosenbrock":
             return (-1e9, 1e9)
         return (-2.0 * self.size, 2.0 * self.size)
@@ -216,7 +297,10 @@ class NeuralSA(ArrayGame[AnnealingState]):
             state.energy = energy
             state.best = min(state.best, energy)
             state.accepted += 1
-        out.rewards[0, 0] = before - (state.best if config.lowest_only else state.energy)
+        drop = before - (state.best if config.lowest_only else state.energy)
+        if config.by_share and drop > 0.0:
+            drop /= max(1e-9, state.first - lowest_possible(config, state))
+        out.rewards[0, 0] = drop
         for item in range(n):
             state.trial[item] = 0
         if state.turn + 1 >= config.steps:
@@ -257,8 +341,12 @@ class NeuralSA(ArrayGame[AnnealingState]):
         view[3 * n + 5] = 1.0 - min(1.0, state.turn / config.steps)
 
     def scores(self, state: AnnealingState) -> tuple[float, ...]:
-        """How far the lowest energy is below that of the start."""
-        return (float(state["first"]) - float(state["best"]),)
+        """How far the lowest energy is below that of the start, perhaps as a share."""
+        drop = float(state["first"]) - float(state["best"])
+        if self.pays == "share" and drop > 0.0:
+            way = float(state["first"]) - float(lowest_possible(self.config, copy(state)))
+            drop /= max(1e-9, way)
+        return (drop,)
 
     def temperature(self, turn: int) -> float:
         share = min(1.0, turn / max(1, self.steps - 1))

@@ -6,9 +6,11 @@ turn to people.
 The seeker has a profile, a chain of complaints from what is easy to say to what lies beneath, and
 an emotion. In each turn the counsellor says something in one of eight ways (a move) and in words;
 an emotion modulator changes the seeker's emotion, and a complaint elicitor decides whether the
-next complaint is voiced, which asks for enough trust and for calm. Three layers of memory: what
-was said in this session, a summary of each earlier one, and a scale that is filled in before each
-session and fetched with `Recall`. A later session resumes where trust has faded a little.
+next complaint is voiced, which asks for enough trust and for calm. A move with the effect of the
+one before it in the session does no good, so that nobody is reached by one kind of move alone.
+Three layers of memory: what was said in this session, a summary of each earlier one, and a scale
+that is filled in before each session and fetched with `Recall`. A later session resumes where trust
+has faded a little.
 
 Four chains of complaints make 16 different courses at most, so that this is a demonstration. With
 `seeker="small"`, `"medium"` or `"large"` a seeker has a generated inner structure (`seekers.py`):
@@ -68,7 +70,6 @@ from palestra.scene import Bar, Bars, Part, Person, RoundTable
 
 from palestra_tasks.clinic import seekers
 from palestra_tasks.clinic.feelings import (
-    EFFECTS,
     EMOTIONS,
     FADES,
     FIRST_EMOTION,
@@ -80,6 +81,8 @@ from palestra_tasks.clinic.feelings import (
     Chain,
     Felt,
     Move,
+    effect,
+    effective,
     imagine_feelings,
     imagine_moves,
     modulate,
@@ -252,6 +255,7 @@ class SeekerState(TaskState):
     turn_of: int = 0
     recalled: int = 0  # sessions whose scales have been fetched
     touched: tuple[str, ...] = ()  # topics of this session
+    last_move: str = ""  # whose effect the last act of this session had
     event: int = -1  # what happened before this session; -1 for nothing, or once it was told
     felt: tuple[Felt, ...] = ()  # by move of the counsellor, what the seeker reads of it
     inner: Seeker | None = None  # a generated seeker, in place of chain, emotion and trust
@@ -347,7 +351,8 @@ class Counselling(Talking, TaskGame[SeekerState]):
                 "Speak(text='…'); do not name complaints that you may not voice yet."
             )
         deep = (
-            f"Touch(topic='work', text='…') asks about one of the topics {', '.join(TOPICS)}: a "
+            f"Touch(topic='work', text='…') asks about one of the topics {', '.join(TOPICS)}, as a "
+            "move of the kind ask: a "
             "complaint is voiced only in a session in which its topic was touched, and one that "
             "lies too deep makes the seeker feel worse. "
             if self.depth == "deep"
@@ -358,7 +363,8 @@ class Counselling(Talking, TaskGame[SeekerState]):
             f"{self.length} moves. Each turn choose a kind of move and your words, as in "
             f"Say(move='reflect', text='That sounds heavy.'). Kinds: {', '.join(MOVES)}. The "
             "seeker's feelings and trust change with what you do; with enough trust and calm they "
-            f"voice what lies deeper. {deep}Recall() shows earlier scales and summaries, "
+            "voice what lies deeper. The same kind of move twice in a row does no good the second "
+            f"time. {deep}Recall() shows earlier scales and summaries, "
             "Close() ends the session. You are paid the share of the seeker's complaints that are "
             "voiced by the end, less 0.05 for each harmful move. Only the kinds of your moves "
             "count for this: neither the seeker nor the score reads your words."
@@ -561,10 +567,11 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     def _say(self, state: SeekerState, action: Say | Touch) -> Reply:
         move, before = effect_of(action), state.emotion
+        again, state.last_move = move == state.last_move, move
         state.in_session += 1
         state.harm += move in HARMFUL
-        state.trust = max(0, min(100, state.trust + EFFECTS[move][0]))
-        state.emotion = modulate(state.emotion, move, state.rng.below(100))
+        state.trust = max(0, min(100, state.trust + effect(move, again=again)[0]))
+        state.emotion = modulate(state.emotion, move, state.rng.below(100), again=again)
         if self.depth == "deep":
             self._deepen(state, action)
         state.new = self._voices(state)
@@ -625,6 +632,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
         state.summaries = (*state.summaries, summary)
         state.session += 1
         state.in_session = 0
+        state.last_move = ""
         if state.session >= self.sessions:
             state.closed = True
             return
@@ -717,8 +725,9 @@ class Counselling(Talking, TaskGame[SeekerState]):
         now = state.session - (state.session >= self.sessions)
         kinds, state.trust = imagine_moves(self._chain(state), state.felt, now, rng)
         state.harm = sum(kind in HARMFUL for kind in kinds)
-        here = (k for k, felt in zip(kinds, state.felt, strict=True) if felt.session == now)
+        here = [k for k, felt in zip(kinds, state.felt, strict=True) if felt.session == now]
         state.touched = tuple(sorted({kind for kind in here if kind in TOPICS}))
+        state.last_move = effective(here[-1]) if here else ""
         rest = iter(kinds)
         state.past = tuple(
             replace(past, action=_move_of(next(rest), past.action.text))

@@ -31,7 +31,9 @@ class PatientCounsellor(ScriptedAgent[Counselling]):
         if turn.seat == 1:
             may = turn.position.split("New complaint to voice: ", 1)[1].splitlines()[0]
             return Speak(PLACEHOLDER if may == "none" else may)
-        move = ("reflect", "affirm", "reflect", "summarise")[turn.steps_played % 4]
+        move = ("reflect", "affirm", "reflect", "summarise")[
+            turn.steps_played // turn.game.num_players % 4
+        ]
         return Say(move, LINES[move])
 
 

@@ -36,9 +36,19 @@ FADES = 15  # trust lost between sessions
 STIRS = 10  # percent of moves after which the emotion of a deep seeker is drawn anew
 
 
-def modulate(emotion: int, move: str, draw: int) -> int:
-    """The emotion after a move; `draw` is uniform from 0 to 99."""
-    _, rises, falls = EFFECTS[move]
+def effect(move: str, *, again: bool = False) -> tuple[int, int, int]:
+    """What a move adds to trust, and the chances in percent that the emotion rises and falls.
+
+    A move that is made `again`, directly after one with the same effect in the same session, does
+    no good any more; what it harms it harms each time.
+    """
+    more, rises, falls = EFFECTS[move]
+    return (min(0, more), 0, falls) if again else (more, rises, falls)
+
+
+def modulate(emotion: int, move: str, draw: int, *, again: bool = False) -> int:
+    """The emotion after a move, perhaps made `again`; `draw` is uniform from 0 to 99."""
+    _, rises, falls = effect(move, again=again)
     if draw < rises:
         return min(len(EMOTIONS) - 1, emotion + 1)
     return max(0, emotion - 1) if draw < rises + falls else emotion
@@ -51,11 +61,13 @@ def stir(emotion: int, percent: int, draw: int) -> int:
 
 
 @lru_cache(maxsize=512)
-def chances(emotion: int, move: str, percent: int, falls: bool) -> tuple[float, ...]:
+def chances(
+    emotion: int, move: str, percent: int, falls: bool, again: bool = False
+) -> tuple[float, ...]:
     """By emotion, the chance that a move leads to it; `percent` stir, `falls` lowers it by one."""
     found = [0.0] * len(EMOTIONS)
     for draw in range(100):
-        found[modulate(emotion, move, draw)] += 0.01
+        found[modulate(emotion, move, draw, again=again)] += 0.01
     found = [(1 - percent / 100) * one + percent / 100 / len(EMOTIONS) for one in found]
     return (found[0] + found[1], *found[2:], 0.0) if falls else tuple(found)
 
@@ -88,15 +100,21 @@ class Chain:
             return False
         return not self.topics or self.topics[voiced] in touched
 
-    def likelihood(self, kind: str, felt: Felt, voiced: int) -> float:
-        """The chance of the emotion after a move of a kind."""
+    def likelihood(self, kind: str, felt: Felt, voiced: int, *, again: bool) -> float:
+        """The chance of the emotion after a move of a kind, perhaps made `again`."""
         topic = kind not in MOVES
         falls = topic and kind in self.topics[voiced + 2 :]
         percent = STIRS if self.topics else 0
-        return chances(felt.before, "ask" if topic else kind, percent, falls)[felt.after]
+        return chances(felt.before, effective(kind), percent, falls, again)[felt.after]
 
 
-Place = tuple[int, frozenset[str]]  # trust, and topics that were touched and wait to be voiced
+def effective(kind: str) -> str:
+    """The move whose effect a move of a kind, or about a topic, has."""
+    return kind if kind in MOVES else "ask"
+
+
+# Trust, topics that were touched and wait to be voiced, and the last move of the session
+Place = tuple[int, frozenset[str], str]
 Step = dict[Place, list[tuple[Place, str, float]]]  # by place, from where, by which kind, weight
 
 
@@ -126,7 +144,7 @@ def imagine_moves(
 def _filtered(chain: Chain, felt: tuple[Felt, ...]) -> list[Step]:
     """After each move, where the seeker may be, and from where, by which kind, how likely."""
     first, last = FIRST_TRUST
-    layer: dict[Place, float] = {(trust, frozenset()): 1.0 for trust in range(first, last + 1)}
+    layer: dict[Place, float] = {(trust, frozenset(), ""): 1.0 for trust in range(first, last + 1)}
     steps: list[Step] = []
     for n in range(len(felt)):
         step: Step = {}
@@ -146,17 +164,22 @@ def _moves(
     passed = one.session - (felt[n - 1].session if n else 0)
     waiting = {*chain.topics[voiced:]}
     ways = [
-        (kind, chance, EFFECTS[kind if kind in MOVES else "ask"][0], frozenset({kind} & waiting))
+        (kind, move, again, chance, effect(move, again=again)[0], frozenset({kind} & waiting))
         for kind in chain.kinds
-        if (chance := chain.likelihood(kind, one, voiced))
+        for move in (effective(kind),)
+        for again in (False, True)
+        if (chance := chain.likelihood(kind, one, voiced, again=again))
     ]
     for place in layer:
         trust, before = max(0, place[0] - FADES * passed), frozenset() if passed else place[1]
-        for kind, chance, more, topic in ways:
+        last = "" if passed else place[2]
+        for kind, move, again, chance, more, topic in ways:
+            if again != (move == last):
+                continue
             touched = before | topic if topic else before
             after = max(0, min(100, trust + more))
             if chain.voices(voiced, after, one.after, touched) == (one.voiced > voiced):
-                yield place, kind, (after, touched), layer[place] * chance
+                yield place, kind, (after, touched, move), layer[place] * chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +191,13 @@ class Move:
     voiced: int  # complaints so far
     touched: frozenset[str]  # topics of the session
     start: int
+
+
+def is_again(moves: Sequence[Move], n: int) -> bool:
+    """Whether the n-th move has the effect of the one before it in the same session."""
+    if n == 0 or moves[n - 1].session != moves[n].session:
+        return False
+    return effective(moves[n - 1].kind) == effective(moves[n].kind)
 
 
 def imagine_feelings(
@@ -198,9 +228,9 @@ def imagine_feelings(
 def _trusts(moves: Sequence[Move], trust: int) -> list[int]:
     """The trust after each move, from a start."""
     found, session = [], 0
-    for move in moves:
+    for n, move in enumerate(moves):
         trust = max(0, trust - FADES * (move.session - session))
-        more = EFFECTS["ask" if move.kind not in MOVES else move.kind][0]
+        more = effect(effective(move.kind), again=is_again(moves, n))[0]
         trust, session = max(0, min(100, trust + more)), move.session
         found.append(trust)
     return found
@@ -220,7 +250,7 @@ def _felt_layers(
         for (start, before), weight in sums.items():
             for end in range(len(EMOTIONS)):
                 felt = Felt(move.session, before, end, move.voiced)
-                chance = chain.likelihood(move.kind, felt, voiced)
+                chance = chain.likelihood(move.kind, felt, voiced, again=is_again(moves, n))
                 said = chain.voices(voiced, paths[start][n], end, move.touched)
                 if chance and said == (move.voiced > voiced):
                     layer.append((start, before, end, weight * chance))

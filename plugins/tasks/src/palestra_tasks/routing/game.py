@@ -6,6 +6,9 @@ population) and runs for `budget` children. The return is the mean over the chec
 and 100 % of the budget of reference / length, where the reference is the same algorithm from Clarke
 and Wright's savings with the whole budget. So both a good start and a start that leads on pay.
 
+A random start earns more of this with few customers than with many. `pays="share"` pays the share
+of the way from a random start (0) to the reference (1), which is comparable between sizes.
+
 After Greenberg, Sitawarin et al., "Accelerating Vehicle Routing via AI-Initialized Genetic
 Algorithms" (EARLI), 2025, where a policy trained by reinforcement learning makes the initial
 population and quality is reported against time; here against evaluated children, so that results
@@ -19,6 +22,7 @@ Left out: time windows, the training of the policy, and clock time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal
@@ -32,6 +36,7 @@ from palestra_tasks.routing.genetic import Order, Routing, evolve, savings_order
 
 CHECKPOINTS = (0.0, 0.01, 0.1, 1.0)  # shares of the budget
 MOST = 60  # customers
+LEAST_WAY = 0.02  # from a random start to the reference, as three customers may leave none
 
 
 class Visit(TextAction, frozen=True):
@@ -63,6 +68,19 @@ def reference(routing: Routing, budget: int, seed: int) -> int:
     return evolve(routing, [start], budget, Rng.seeded(seed, 11))[-1]
 
 
+def mean_ratio(curve: Sequence[int], aim: int) -> float:
+    """The mean of aim / length over the checkpoints; a curve has a length for each child."""
+    at = [curve[round(share * (len(curve) - 1))] for share in CHECKPOINTS]
+    return sum(min(2.0, aim / length) for length in at) / len(at)
+
+
+@lru_cache(maxsize=512)
+def random_ratio(routing: Routing, budget: int, seed: int) -> float:
+    """The mean ratio of the algorithm that starts from random orders alone."""
+    curve = evolve(routing, [], budget, Rng.seeded(seed, 17))
+    return mean_ratio(curve, reference(routing, budget, seed))
+
+
 @dataclass(slots=True, kw_only=True)
 class RouteState(TaskState):
     """The state of a population under construction."""
@@ -85,6 +103,7 @@ class RouteState(TaskState):
         "train": {"customers": 12},
         "larger": {"customers": 30},
         "clustered": {"customers": 20, "layout": "clustered"},
+        "share": {"customers": 30, "pays": "share"},
     },
 )
 @dataclass(frozen=True)
@@ -104,6 +123,13 @@ class VehicleRouting(TaskGame[RouteState]):
     layout: Annotated[Literal["uniform", "clustered"], Meta(description="where customers live")] = (
         "uniform"
     )
+    pays: Annotated[
+        Literal["ratio", "share"],
+        Meta(
+            description="ratio: reference / length; share: how far that is on the way from a "
+            "random start, 0, to the reference, 1"
+        ),
+    ] = "ratio"
 
     rules_text = """
         Vehicles with one capacity serve customers from a depot. You build the tours from which a
@@ -117,7 +143,18 @@ class VehicleRouting(TaskGame[RouteState]):
     perfect_information = True
     action_types = (Visit,)
     feature_bounds = (0.0, 100.0)
-    payoff_bounds = (0.0, 2.0)
+
+    @property
+    def payoff_bounds(self) -> tuple[float, float]:
+        return (-1.0 if self.pays == "share" else 0.0, 2.0)
+
+    def rules_for(self, seat: int) -> str:
+        if self.pays == "ratio":
+            return super().rules_for(seat)
+        return (
+            f"{super().rules_for(seat)}\nOf this mean you are paid the share of the way from that "
+            "of random tours, 0, to that of the reference, 1."
+        )
 
     @property
     def menu(self) -> tuple[TextAction, ...]:  # type: ignore[override]
@@ -176,7 +213,10 @@ class VehicleRouting(TaskGame[RouteState]):
         curve = evolve(routing, state.tours, self.budget, Rng.seeded(state.seed, 13))
         aim = reference(routing, self.budget, state.seed)
         at = [curve[round(share * self.budget)] for share in CHECKPOINTS]
-        score = sum(min(2.0, aim / length) for length in at) / len(at)
+        score = mean_ratio(curve, aim)
+        if self.pays == "share":
+            low = random_ratio(routing, self.budget, state.seed)
+            score = max(-1.0, min(2.0, (score - low) / max(LEAST_WAY, 1.0 - low)))
         reason = f"Lengths {', '.join(map(str, at))}; reference {aim}."
         return solo(score, reason, lengths=at, reference=aim)
 

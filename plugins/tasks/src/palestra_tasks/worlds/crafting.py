@@ -3,12 +3,16 @@
 The student stands on a square grid with trees and stones. It moves, gathers what is where it
 stands, and crafts: a table needs a piece of wood, a pickaxe needs the table and a piece of wood, a
 stone needs the pickaxe. Each skill is an achievement, paid once an episode.
+
+A world may have one of eight grounds, which the student sees. On each of them the four moves lead
+other ways, so what was learned about moving on one ground says nothing about another.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from itertools import permutations
 from typing import ClassVar
 
 import msgspec
@@ -18,6 +22,7 @@ SKILLS = ("wood", "table", "pickaxe", "stone")
 ACTIONS = ("north", "south", "west", "east", "gather", "table", "pickaxe")
 STEPS = 25  # of an episode
 MOVES = {0: (-1, 0), 1: (1, 0), 2: (0, -1), 3: (0, 1)}
+GROUNDS = tuple(permutations(MOVES))[::3]  # by ground: where each of the four moves leads
 
 
 class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,6 +46,26 @@ class Config(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def open(self, rng: Rng) -> Crafting:
         """An episode in such a world."""
         return Crafting(self, rng)
+
+
+class GroundConfig(Config, frozen=True, forbid_unknown_fields=True):
+    """A world on one of the grounds."""
+
+    ground: int = 0
+
+    def problem(self) -> str:
+        if not 0 <= self.ground < len(GROUNDS):
+            return f"ground must be from 0 to {len(GROUNDS) - 1}"
+        return super().problem()
+
+    def open(self, rng: Rng) -> Crafting:
+        return GroundCrafting(self, rng)
+
+
+def draw_original(rng: Rng) -> GroundConfig:
+    """A large world with few trees and stones, on a ground that is drawn."""
+    size, trees, stones = rng.between(7, 8), rng.between(1, 2), rng.between(1, 2)
+    return GroundConfig(size, trees, stones, ground=rng.below(len(GROUNDS)))
 
 
 ORIGINAL = Config()
@@ -137,6 +162,25 @@ class Crafting:
         fresh = skill not in self.done
         self.done.add(skill)
         return float(fresh)
+
+
+class GroundCrafting(Crafting):
+    """An episode on a ground, which the student sees and which says where its moves lead."""
+
+    config: GroundConfig
+
+    def seen(self) -> tuple[int, ...]:
+        return (self.config.ground, *super().seen())
+
+    def act(self, action: int) -> float:
+        moves = GROUNDS[self.config.ground]
+        return super().act(moves[action] if action < len(moves) else action)
+
+
+GROUND_PRESETS = (
+    (GroundConfig(),),
+    *((GroundConfig(size=3, trees=4, stones=2, ground=n),) for n in range(len(GROUNDS))),
+)
 
 
 @cache

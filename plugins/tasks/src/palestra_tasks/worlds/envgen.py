@@ -11,6 +11,10 @@ learn Crafter and Heist. A configuration is data, checked against a schema.
 Checked: the student learns every skill in the end; with nothing but the original world it learns
 the deep skills later than with a curriculum.
 
+One list of worlds suits every episode of `crafting`, whose world is always the same. With
+`original="drawn"` the world of the student is drawn, and so is its ground, on which moves lead
+other ways than on others: worlds on another ground teach nothing about it.
+
 Left out: Crafter and Heist themselves, their pictures, and learners with a network.
 """
 
@@ -43,13 +47,29 @@ HEIST_RULES = """
     many of their keys the student has at the start. The student trains in your worlds and in the
     original one in turn, and you read its success. You are paid the change of its mean success.
 """
+DRAWN_RULES = """
+    A student learns to gather wood, to make a table, to make a pickaxe and to gather stone, in
+    this order of need, in a world that you can change for its training. It is judged in the
+    original world, which is drawn anew in each episode.
+
+    In each cycle write one to six training worlds as a JSON list: Configure(worlds='[{"size": 3,
+    "trees": 4, "stones": 2, "wood": 1, "table": false, "pickaxe": false, "ground": 0}]'). size is
+    the side of the grid, 2 to 8; wood, table and pickaxe are what the student has at the start;
+    ground is 0 to 7. On each ground moves lead other ways, so that a student learns for a ground
+    only in worlds on it. The student trains in your worlds and in the original one in turn, and
+    you read its success. You are paid the change of its mean success.
+"""
+OWN_RULES = {"heist": HEIST_RULES, "drawn": DRAWN_RULES}
 Worlds = tuple[PracticeWorld, ...]
 Cycles = tuple[tuple[int, Worlds], ...]  # the seed of each training, and its worlds
 
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What a student is trained for: the original world, its skills, and worlds to train in."""
+    """What a student is trained for: the original world, its skills, and worlds to train in.
+
+    `original` is the one of an episode unless that is drawn.
+    """
 
     world: type[Any]  # of configurations
     original: PracticeWorld
@@ -60,6 +80,12 @@ class Training:
 TRAININGS = {
     "crafting": Training(crafting.Config, crafting.ORIGINAL, crafting.SKILLS, crafting.PRESETS),
     "heist": Training(heist.HeistConfig, heist.ORIGINAL, heist.SKILLS, heist.PRESETS),
+    "drawn": Training(
+        crafting.GroundConfig,
+        crafting.GroundConfig(),
+        crafting.SKILLS,
+        crafting.GROUND_PRESETS,
+    ),
 }
 
 
@@ -94,31 +120,33 @@ def read_worlds(text: str, kind: type[Any] = crafting.Config) -> Worlds:
 
 
 @lru_cache(maxsize=2048)
-def student(name: str, cycles: Cycles, episodes: int) -> Q:
+def student(original: PracticeWorld, cycles: Cycles, episodes: int) -> Q:
     """The student after some cycles of a training; nobody changes it."""
     if not cycles:
         return {}
-    before, (seed, worlds) = student(name, cycles[:-1], episodes), cycles[-1]
+    before, (seed, worlds) = student(original, cycles[:-1], episodes), cycles[-1]
     q = {seen: list(values) for seen, values in before.items()}
     rng = Rng.seeded(seed, 82)
-    mix = (*worlds, TRAININGS[name].original)
+    mix = (*worlds, original)
     for n, config in enumerate(mix):
         train(q, config, episodes // len(mix) + (n < episodes % len(mix)), rng)
     return q
 
 
 @lru_cache(maxsize=2048)
-def success_rates(name: str, cycles: Cycles, episodes: int) -> tuple[float, ...]:
+def success_rates(
+    skills: tuple[str, ...], original: PracticeWorld, cycles: Cycles, episodes: int
+) -> tuple[float, ...]:
     """The student's success at every skill after some cycles."""
-    training, seed = TRAININGS[name], cycles[-1][0] if cycles else 0
-    q = student(name, cycles, episodes)
-    return success(q, training.original, training.skills, JUDGED, seed)
+    q, seed = student(original, cycles, episodes), cycles[-1][0] if cycles else 0
+    return success(q, original, skills, JUDGED, seed)
 
 
 @dataclass(slots=True, kw_only=True)
 class CycleState(TaskState):
     """The state of a training in cycles."""
 
+    original: PracticeWorld
     cycles: Cycles = ()
 
 
@@ -130,7 +158,11 @@ class CycleState(TaskState):
         "Zala et al. (2024), EnvGen: Generating and Adapting Environments via LLMs for Training "
         "Embodied Agents"
     ),
-    splits={name: {"original": name} for name in TRAININGS},
+    splits={
+        "crafting": {"original": "crafting"},
+        "heist": {"original": "heist"},
+        "drawn": {"original": "drawn", "practice": 60},
+    },
 )
 @dataclass(frozen=True)
 class EnvGen(TaskGame[CycleState]):
@@ -138,15 +170,17 @@ class EnvGen(TaskGame[CycleState]):
 
     Action n is the n-th of the preset lists of worlds (six, in Heist seven), the original one
     first. An observation is a float32 vector: the success at each skill (four, in Heist five), and
-    cycles left. The return is the change of the mean success. A cycle trains a student, which takes
-    tens of milliseconds.
+    cycles left. With a drawn world the lists are a large world and a small one on each of the eight
+    grounds, and the observation ends with the ground of the original world. The return is the
+    change of the mean success. A cycle trains a student, which takes tens of milliseconds.
     """
 
     turns: Turns = 4
     original: Annotated[
-        Literal["crafting", "heist"],
+        Literal["crafting", "heist", "drawn"],
         Meta(
-            description="the world in which the student is judged: crafting, or a maze with locks"
+            description="the world in which the student is judged: crafting, a maze with locks, or "
+            "crafting in a drawn world, for which worlds that suit another one teach little"
         ),
     ] = "crafting"
     practice: Annotated[
@@ -179,24 +213,31 @@ class EnvGen(TaskGame[CycleState]):
 
     @property
     def num_features(self) -> int:
-        return len(self.training.skills) + 1
+        return len(self.training.skills) + 1 + (self.original == "drawn")
 
     def rules_for(self, seat: int) -> str:
-        return paragraphs(HEIST_RULES) if self.original == "heist" else super().rules_for(seat)
+        own = OWN_RULES.get(self.original)
+        return paragraphs(own) if own else super().rules_for(seat)
 
     @property
     def menu(self) -> tuple[TextAction, ...]:  # type: ignore[override]
         return tuple(Configure(worlds_text(worlds)) for worlds in self.training.presets)
 
     def initial_state(self, seed: int | None = None) -> CycleState:
-        return CycleState(rng=Rng.seeded(check_seed(seed)))
+        rng, world = Rng.seeded(check_seed(seed)), self.training.original
+        if self.original == "drawn":
+            world = crafting.draw_original(Rng.seeded(rng.word(), 83))
+        return CycleState(rng=rng, original=world)
 
     def success(self, state: CycleState) -> tuple[float, ...]:
         """The student's success at every skill."""
-        return success_rates(self.original, state.cycles, self.practice)
+        return self._rates(state, state.cycles)
+
+    def _rates(self, state: CycleState, cycles: Cycles) -> tuple[float, ...]:
+        return success_rates(self.training.skills, state.original, cycles, self.practice)
 
     def statement(self, state: CycleState, seat: int) -> str:
-        return f"The original world: {msgspec.json.encode(self.training.original).decode()}"
+        return f"The original world: {msgspec.json.encode(state.original).decode()}"
 
     def notes(self, state: CycleState, seat: int) -> tuple[str, ...]:
         found = zip(self.training.skills, self.success(state), strict=True)
@@ -220,13 +261,15 @@ class EnvGen(TaskGame[CycleState]):
 
     def settle(self, state: CycleState) -> Final:
         found = self.success(state)
-        start = success_rates(self.original, (), self.practice)
+        start = self._rates(state, ())
         score = mean(found) - mean(start)
         facts: dict[str, Any] = dict(zip(self.training.skills, found, strict=True))
         return solo(score, f"The mean success rose by {score:.3f}.", **facts)
 
     def features(self, state: CycleState, seat: int) -> list[float]:
-        return [*self.success(state), float(self.turns - len(state.past))]
+        ground = getattr(state.original, "ground", None)
+        drawn = () if ground is None else (float(ground),)
+        return [*self.success(state), float(self.turns - len(state.past)), *drawn]
 
     def picture(self, state: CycleState, seat: int | None) -> tuple[Part, ...]:
         """What is made of what, and how often the student comes that far."""
@@ -242,10 +285,15 @@ class EnvGen(TaskGame[CycleState]):
 
 @agent("envgen-adaptive", kind="scripted")
 class Adaptive(ScriptedAgent[EnvGen]):
-    """Writes worlds that start just before the first skill which fails in half of the episodes."""
+    """Writes worlds that start just before the first skill which fails in half of the episodes.
+
+    For a drawn world it writes a small one on the same ground.
+    """
 
     def choose(self, turn: Turn[EnvGen]) -> Any:
         training = turn.game.training
+        if turn.game.original == "drawn":
+            return Configure(worlds_text(training.presets[1 + int(turn.observation[-1])]))
         found = turn.observation.tolist()[: len(training.skills)]
         weak = [n for n, share in enumerate(found) if share < 0.5]
         return Configure(worlds_text(training.presets[1 + weak[0] if weak else -1]))

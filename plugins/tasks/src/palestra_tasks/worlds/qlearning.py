@@ -46,6 +46,9 @@ class Practice(Protocol):
 class PracticeWorld(Protocol):
     """A configuration of a world."""
 
+    def __hash__(self) -> int:
+        """Equal configurations have one hash."""
+
     def problem(self) -> str:
         """Why it is no world; empty if it is."""
 
