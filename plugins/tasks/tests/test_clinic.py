@@ -25,6 +25,7 @@ from palestra_tasks.clinic.counselling import (
     Close,
     Counselling,
     Say,
+    Speak,
     Touch,
     modulate,
     stir,
@@ -456,6 +457,43 @@ def test_touching_topics_reaches_a_deep_seeker_whom_patience_does_not() -> None:
     options = {"depth": "deep", "sessions": 3}
     assert mean_score("tasks/Counselling-v0", "counsellor-patient", 8, **options) == 0
     assert mean_score("tasks/Counselling-v0", "counsellor-searching", 8, **options) > 0.2
+
+
+@pytest.mark.parametrize("depth", ["plain", "deep"])
+def test_a_counsellor_cannot_tell_complaints_that_a_player_has_not_voiced_as_they_are(
+    depth: str,
+) -> None:
+    game = Counselling(num_players=2, depth=depth, sessions=2, length=4)
+    episode = palestra.Episode(game, 3)
+    for _ in range(3):
+        episode.act({0: Say("reflect", "I see.")})
+        episode.act({1: Speak("I am here.")})
+    drawn = []
+    for chain in CHAINS:
+        other = game.clone(episode.state)
+        other.chain = chain
+        imagined = [game.determinize(other, 0, Rng(seed)) for seed in range(40)]
+        drawn.append([(one.chain, one.summaries) for one in imagined])
+    assert drawn == [drawn[0]] * len(CHAINS)
+    assert len(set(drawn[0])) > 1
+
+
+def test_chains_are_imagined_as_often_as_they_lead_to_what_was_seen() -> None:
+    game = Counselling(num_players=2, depth="deep", sessions=1, length=8)
+    touch, affirm = Touch("body", "How is it?"), Say("affirm", "Good.")
+    counted, states = np.zeros(len(CHAINS)), []
+    for seed in range(1500):
+        state = game.initial_state(seed)
+        for action in (touch, affirm, touch, Say("reflect", "I see."), touch):
+            game.step(state, {0: action})
+            game.step(state, {1: Speak("…")})
+        if state.voiced == 0:
+            counted[CHAINS.index(state.chain)] += 1
+            states.append(state)
+    worlds = [game.determinize(states[n % 20], 0, Rng(n)) for n in range(400)]
+    imagined = [sum(world.chain == chain for world in worlds) for chain in CHAINS]
+    assert counted.min() < 0.6 * counted.max()  # what was seen tells something of the chain
+    assert np.abs(counted / counted.sum() - np.array(imagined) / 400).sum() / 2 < 0.07
 
 
 @pytest.mark.parametrize("move", MOVES)

@@ -85,6 +85,7 @@ from palestra_tasks.clinic.feelings import (
     effective,
     imagine_feelings,
     imagine_moves,
+    likelihood_of,
     modulate,
     stir,
 )
@@ -595,11 +596,8 @@ class Counselling(Talking, TaskGame[SeekerState]):
         state.emotion = stir(state.emotion, STIRS, state.rng.below(100 * len(EMOTIONS)))
         if isinstance(action, Touch):
             state.touched = tuple(sorted({*state.touched, action.topic}))
-            if action.topic in self._topics(state)[state.voiced + 2 :]:
+            if action.topic in self._chain(state).topics[state.voiced + 2 :]:
                 state.emotion = max(0, state.emotion - 1)
-
-    def _topics(self, state: SeekerState) -> tuple[str, ...]:
-        return CHAIN_TOPICS[CHAINS.index(state.chain)]
 
     def _voices(self, state: SeekerState) -> bool:
         """Whether the seeker now voices the next complaint."""
@@ -607,7 +605,11 @@ class Counselling(Talking, TaskGame[SeekerState]):
         return self._chain(state).voices(state.voiced, state.trust, state.emotion, touched)
 
     def _chain(self, state: SeekerState) -> Chain:
-        return Chain(self._topics(state) if self.depth == "deep" else (), TOPICS)
+        return self._chain_of(state.chain)
+
+    def _chain_of(self, complaints: tuple[str, ...]) -> Chain:
+        deep = self.depth == "deep"
+        return Chain(CHAIN_TOPICS[CHAINS.index(complaints)] if deep else (), TOPICS)
 
     def _murmur(self, state: SeekerState) -> str:
         return {
@@ -627,10 +629,8 @@ class Counselling(Talking, TaskGame[SeekerState]):
             state.session, state.in_session = state.session + 1, 0
             state.closed = state.session >= self.sessions
             return
-        heard = " ".join(state.chain[: state.voiced]) or "Nothing yet."
-        summary = f"After session {state.session + 1} the seeker had said: {heard}"
-        state.summaries = (*state.summaries, summary)
         state.session += 1
+        state.summaries = self._summaries(state)
         state.in_session = 0
         state.last_move = ""
         if state.session >= self.sessions:
@@ -643,6 +643,17 @@ class Counselling(Talking, TaskGame[SeekerState]):
             state.emotion += EVENTS[state.event][1]
             state.emotion = max(0, min(len(EMOTIONS) - 1, state.emotion))
         state.scales = (*state.scales, _scale(state.emotion, state.voiced))
+
+    def _summaries(self, state: SeekerState) -> tuple[str, ...]:
+        """What was said until the end of each session that is over."""
+        heard = [" ".join(self._heard_before(state, n + 1)) for n in range(state.session)]
+        return tuple(
+            f"After session {n} the seeker had said: {words or 'Nothing yet.'}"
+            for n, words in enumerate(heard, 1)
+        )
+
+    def _heard_before(self, state: SeekerState, session: int) -> tuple[str, ...]:
+        return state.chain[: self._voiced_at(state, session)]
 
     def settle(self, state: SeekerState) -> Final:
         if state.inner:
@@ -711,9 +722,15 @@ class Counselling(Talking, TaskGame[SeekerState]):
             copy.inner = imagine(state.inner, state.acts, rng)
             return copy
         if seat == 0:
-            others = [c for c in CHAINS if c[: state.voiced] == state.chain[: state.voiced]]
-            copy.chain = rng.choice(others)
-            self._imagine_feelings(copy, rng)
+            # a second player voices complaints in words of their own; notes have them as they are
+            read = self._heard_before(state, state.recalled - 1)
+            told = read if self.num_players == 2 else state.chain[: state.voiced]
+            chains = [c for c in CHAINS if c[: len(told)] == told]
+            moves = self._moves(state, self._feelings_read(state))
+            weights = [likelihood_of(self._chain_of(c), moves) for c in chains]
+            copy.chain = chains[rng.weighted(weights)]
+            copy.summaries = self._summaries(copy)
+            self._imagine_feelings(copy, moves, rng)
             copy.event = rng.below(len(EVENTS)) if state.event >= 0 else -1
             copy.scales = (*state.scales[: state.recalled], *self._possible_scales(copy, rng))
         else:
@@ -746,14 +763,17 @@ class Counselling(Talking, TaskGame[SeekerState]):
             found.append(_scale(emotion, rng.below(state.voiced + 1) if session else 0))
         return found
 
-    def _imagine_feelings(self, state: SeekerState, rng: Rng) -> None:
-        """Draw what the seeker felt, and their trust, in place."""
-        known = [
+    def _feelings_read(self, state: SeekerState) -> list[int]:
+        """The emotions at the starts of sessions whose scales were fetched."""
+        return [
             len(EMOTIONS) - 1 - (scale - _scale(len(EMOTIONS) - 1, self._voiced_at(state, n))) // 3
             for n, scale in enumerate(state.scales[: state.recalled])
         ]
+
+    def _imagine_feelings(self, state: SeekerState, moves: tuple[Move, ...], rng: Rng) -> None:
+        """Draw what the seeker felt, and their trust, in place."""
+        known = self._feelings_read(state)
         now = state.session - (state.session >= self.sessions)
-        moves = self._moves(state, known)
         state.felt, state.trust = imagine_feelings(self._chain(state), moves, now, rng)
         if state.felt and state.felt[-1].session == now:
             state.emotion = state.felt[-1].after
@@ -766,7 +786,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
         """Complaints that had been voiced when a session began."""
         return next((f.voiced for f in reversed(state.felt) if f.session < session), 0)
 
-    def _moves(self, state: SeekerState, known: list[int]) -> list[Move]:
+    def _moves(self, state: SeekerState, known: list[int]) -> tuple[Move, ...]:
         """What the counsellor knows of their moves; `known` has emotions at starts of sessions."""
         made, moves = [p.action for p in state.past if isinstance(p.action, Say | Touch)], []
         touched: frozenset[str] = frozenset()
@@ -777,7 +797,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
             touched |= {kind} & {*TOPICS}
             start = known[felt.session] if opens and felt.session < len(known) else -1
             moves.append(Move(kind, felt.session, felt.voiced, touched, start))
-        return moves
+        return tuple(moves)
 
     def seen(self, state: SeekerState, seat: int | None) -> tuple[Past, ...]:
         """What was said; the seeker is not told the kinds of the counsellor's moves."""

@@ -6,6 +6,7 @@ they read: their own emotion after each move, and whether they could voice a com
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -127,7 +128,7 @@ def imagine_moves(
     """
     first, last = FIRST_TRUST
     if not felt:
-        return [], rng.between(first, last)
+        return [], max(0, rng.between(first, last) - FADES * now)
     steps = _filtered(chain, felt)
     places = list(steps[-1])
     place = places[rng.weighted([sum(w for *_, w in steps[-1][one]) for one in places])]
@@ -200,12 +201,17 @@ def is_again(moves: Sequence[Move], n: int) -> bool:
     return effective(moves[n - 1].kind) == effective(moves[n].kind)
 
 
+def likelihood_of(chain: Chain, moves: tuple[Move, ...]) -> float:
+    """The chance that a seeker voices just what they did after each of these moves."""
+    layers = _felt_layers(chain, moves)
+    return math.prod(sum(weight for *_, weight in layer) for layer in layers)
+
+
 def imagine_feelings(
-    chain: Chain, moves: Sequence[Move], now: int, rng: Rng
+    chain: Chain, moves: tuple[Move, ...], now: int, rng: Rng
 ) -> tuple[tuple[Felt, ...], int]:
     """What a seeker felt, drawn from its chances given the moves, and the trust at `now`."""
-    paths = {trust: _trusts(moves, trust) for trust in range(FIRST_TRUST[0], FIRST_TRUST[1] + 1)}
-    layers = _felt_layers(chain, moves, paths)
+    layers = _felt_layers(chain, moves)
     felt: list[Felt] = []
     trust, after = -1, -1
     for n in range(len(moves) - 1, -1, -1):
@@ -222,7 +228,8 @@ def imagine_feelings(
     if not moves:
         trust = rng.between(*FIRST_TRUST)
         return (), max(0, trust - FADES * now)
-    return tuple(felt[::-1]), max(0, paths[trust][-1] - FADES * (now - moves[-1].session))
+    trust = _trusts(moves, trust)[-1]
+    return tuple(felt[::-1]), max(0, trust - FADES * (now - moves[-1].session))
 
 
 def _trusts(moves: Sequence[Move], trust: int) -> list[int]:
@@ -236,10 +243,10 @@ def _trusts(moves: Sequence[Move], trust: int) -> list[int]:
     return found
 
 
-def _felt_layers(
-    chain: Chain, moves: Sequence[Move], paths: dict[int, list[int]]
-) -> list[list[tuple[int, int, int, float]]]:
+@lru_cache(maxsize=64)
+def _felt_layers(chain: Chain, moves: tuple[Move, ...]) -> list[list[tuple[int, int, int, float]]]:
     """For each move: the trust at the start, the emotions around it, and how likely they are."""
+    paths = {trust: _trusts(moves, trust) for trust in range(FIRST_TRUST[0], FIRST_TRUST[1] + 1)}
     sums: dict[tuple[int, int], float] = {}
     layers = []
     for n, move in enumerate(moves):
