@@ -218,6 +218,26 @@ def test_what_makes_no_agent_is_said_before_a_game_begins(agent, said):
         palestra.play(TICTACTOE, agents=[agent, "random"], episodes=2)
 
 
+class One(palestra.ScriptedAgent):
+    def choose(self, turn):
+        return turn.legal_actions[0]
+
+
+class Other(One):
+    pass
+
+
+@pytest.mark.parametrize("agents", [[One(), Other()], [One, Other], [One, Other()]])
+def test_agents_without_a_name_are_told_apart(agents):
+    (free,) = palestra.play(TICTACTOE, agents=agents)
+    assert free.agents == ("One", "Other")
+    (bound,) = palestra.play(TICTACTOE, agents=agents, budgets={"Other": palestra.Budget(steps=1)})
+    assert bound.outcome.results == ("win", "forfeit")
+    each = palestra.Budget(steps=4)  # of seven moves the first makes four
+    (own,) = palestra.play(TICTACTOE, agents=agents, budgets=each)
+    assert own.outcome == free.outcome
+
+
 def test_a_stray_end_of_iteration_is_reported_as_that():
     def ends(turn):
         return next(iter(()))

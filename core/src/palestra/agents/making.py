@@ -22,9 +22,10 @@ def make_agent(agent: AgentLike, **more: Any) -> Agent:
     """An agent from its name (`"mcts:simulations=200"`), an `Agent`, or whatever answers a `Turn`.
 
     agent: a name, which may also be that of code, as in `"mine.py:Mine,depth=2"` or
-        `"package.module:name"`; an `Agent`, which is returned as it is; a function or a coroutine
-        function, or an object with `act(turn)` or `__call__(turn)`: see `FunctionAgent`; or what
-        makes one of these: a class, or a plain function that needs no arguments (a factory).
+        `"package.module:name"`; an `Agent`, which is named after its class if it has no name; a
+        function or a coroutine function, or an object with `act(turn)` or `__call__(turn)`: see
+        `FunctionAgent`; or what makes one of these: a class, or a plain function that needs no
+        arguments (a factory).
     more: options for the class or factory, besides those in the name.
 
     Raises `UnknownName` for a name that is not installed, and `InvalidOption` for an option that
@@ -33,6 +34,7 @@ def make_agent(agent: AgentLike, **more: Any) -> Agent:
     if isinstance(agent, type) or is_factory(agent):
         agent = made_by(agent, f"agent {agent_name(agent)!r}", more)
     if isinstance(agent, Agent):
+        agent.name = agent.name or type(agent).__name__  # records and budgets go by it
         return agent
     if not isinstance(agent, str):
         _check_takes_turn(agent)
