@@ -238,6 +238,55 @@ def test_agents_without_a_name_are_told_apart(agents):
     assert own.outcome == free.outcome
 
 
+class Remembers:
+    """Plays the first move, and says how many episodes it could mistake for the next one."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def act(self, turn):
+        self.kept.setdefault(turn.episode_key, []).append(turn.text)
+        return turn.legal_actions[0]
+
+    def forget(self, episode_key):
+        self.kept.pop(episode_key, None)
+
+
+def test_a_run_that_is_left_is_forgotten():
+    agent = Remembers()
+    run = palestra.stream(TICTACTOE, agents=[agent, "random"], episodes=7, live=3)
+    next(run)
+    assert agent.kept
+    run.close()
+    assert not agent.kept
+
+
+def test_an_interrupted_run_is_forgotten():
+    agent, asked = Remembers(), []
+
+    def interrupted(turn):
+        asked.append(turn)
+        if len(asked) == 5:
+            raise KeyboardInterrupt
+        return turn.legal_actions[-1]
+
+    with pytest.raises(KeyboardInterrupt):
+        palestra.play(TICTACTOE, agents=[agent, interrupted], episodes=3)
+    assert not agent.kept
+
+
+@pytest.mark.parametrize("moves", [0, 1, 2])
+def test_an_environment_that_is_closed_is_forgotten_by_its_opponents(moves):
+    agent = Remembers()
+    env = palestra.make(TICTACTOE, view="gym", opponents=agent, seat=1)
+    env.reset(seed=4)
+    for _ in range(moves):
+        env.step(int(env.action_masks().nonzero()[0][-1]))
+    assert agent.kept
+    env.close()
+    assert not agent.kept
+
+
 def test_a_stray_end_of_iteration_is_reported_as_that():
     def ends(turn):
         return next(iter(()))
