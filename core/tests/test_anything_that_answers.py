@@ -7,11 +7,13 @@ import threading
 import time
 import warnings
 
+import agents_by_turn as by_turn
 import numpy as np
 import palestra
 import pytest
 from palestra import Decision, WrongAnswer
 from palestra.agents import awaiting
+from palestra.isolation.system import unwalled_system
 
 TICTACTOE, NEGOTIATION, MATRIX = "games/TicTacToe-v0", "text/Negotiation-v0", "games/MatrixGame-v0"
 
@@ -166,6 +168,131 @@ def test_a_wrong_return_is_named_at_once(wrong, env):
 def test_what_cannot_answer_is_no_agent(wrong):
     with pytest.raises(palestra.InvalidOption, match="a function of a turn"):
         palestra.make_agent(wrong)
+
+
+FACTORIES = (by_turn.whole, by_turn.function, by_turn.named, by_turn.Acts)
+
+
+@pytest.mark.parametrize("make", [*FACTORIES, lambda: Acts()])
+def test_a_factory_makes_an_agent(make):
+    assert moves(play_three(make)) == moves(play_three("first"))
+
+
+@pytest.mark.skipif(bool(unwalled_system()), reason="no processes of their own here")
+@pytest.mark.parametrize("make", FACTORIES)
+def test_a_factory_makes_an_agent_in_a_process_of_its_own(make):
+    assert moves(play_three(make, isolate=True)) == moves(play_three("first"))
+
+
+@pytest.mark.skipif(bool(unwalled_system()), reason="no processes of their own here")
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("agent", [by_turn.first, by_turn.first_later, by_turn.first_at_last])
+def test_a_function_of_a_turn_plays_in_a_process_of_its_own(agent, asynchronous):
+    found = play_three(agent, isolate=True, asynchronous=asynchronous)
+    assert moves(found) == moves(play_three("first"))
+
+
+def play_three(agent, **how):
+    return palestra.play(TICTACTOE, agents=[agent, "random"], episodes=3, seed=5, **how)
+
+
+def moves(records):
+    return [[turn.action for turn in record.turns] for record in records]
+
+
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        (by_turn.Fails, "agent 'Fails' cannot be made: RuntimeError: 'no key'"),
+        (
+            by_turn.broken,
+            "agent 'broken' cannot be made: TypeError: \"object of type 'int' has no len",
+        ),
+        (by_turn.made_later, r"agent 'made_later' takes \(\), not one turn; write"),
+        (lambda turn, seat: 0, r"agent '<lambda>' takes \(turn, seat\), not one turn; write"),
+        (lambda: None, "a function of a turn .* or a factory of one, not None"),
+    ],
+)
+def test_what_makes_no_agent_is_said_before_a_game_begins(agent, said):
+    with pytest.raises(palestra.InvalidOption, match=said):
+        palestra.play(TICTACTOE, agents=[agent, "random"], episodes=2)
+
+
+class One(palestra.ScriptedAgent):
+    def choose(self, turn):
+        return turn.legal_actions[0]
+
+
+class Other(One):
+    pass
+
+
+@pytest.mark.parametrize("agents", [[One(), Other()], [One, Other], [One, Other()]])
+def test_agents_without_a_name_are_told_apart(agents):
+    (free,) = palestra.play(TICTACTOE, agents=agents)
+    assert free.agents == ("One", "Other")
+    (bound,) = palestra.play(TICTACTOE, agents=agents, budgets={"Other": palestra.Budget(steps=1)})
+    assert bound.outcome.results == ("win", "forfeit")
+    each = palestra.Budget(steps=4)  # of seven moves the first makes four
+    (own,) = palestra.play(TICTACTOE, agents=agents, budgets=each)
+    assert own.outcome == free.outcome
+
+
+class Remembers:
+    """Plays the first move, and says how many episodes it could mistake for the next one."""
+
+    def __init__(self):
+        self.kept = {}
+
+    def act(self, turn):
+        self.kept.setdefault(turn.episode_key, []).append(turn.text)
+        return turn.legal_actions[0]
+
+    def forget(self, episode_key):
+        self.kept.pop(episode_key, None)
+
+
+def test_a_run_that_is_left_is_forgotten():
+    agent = Remembers()
+    run = palestra.stream(TICTACTOE, agents=[agent, "random"], episodes=7, live=3)
+    next(run)
+    assert agent.kept
+    run.close()
+    assert not agent.kept
+
+
+def test_an_interrupted_run_is_forgotten():
+    agent, asked = Remembers(), []
+
+    def interrupted(turn):
+        asked.append(turn)
+        if len(asked) == 5:
+            raise KeyboardInterrupt
+        return turn.legal_actions[-1]
+
+    with pytest.raises(KeyboardInterrupt):
+        palestra.play(TICTACTOE, agents=[agent, interrupted], episodes=3)
+    assert not agent.kept
+
+
+@pytest.mark.parametrize("moves", [0, 1, 2])
+def test_an_environment_that_is_closed_is_forgotten_by_its_opponents(moves):
+    agent = Remembers()
+    env = palestra.make(TICTACTOE, view="gym", opponents=agent, seat=1)
+    env.reset(seed=4)
+    for _ in range(moves):
+        env.step(int(env.action_masks().nonzero()[0][-1]))
+    assert agent.kept
+    env.close()
+    assert not agent.kept
+
+
+def test_a_stray_end_of_iteration_is_reported_as_that():
+    def ends(turn):
+        return next(iter(()))
+
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        palestra.play(TICTACTOE, agents=[ends, "random"], episodes=2)
 
 
 def test_the_reason_is_on_the_record_beside_games_that_end_well():

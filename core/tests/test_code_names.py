@@ -33,6 +33,12 @@ class Whole(palestra.ScriptedAgent):
         return turn.legal_actions[0]
 
 ready = Acts()
+
+def make(place: int):
+    return Acts(place)
+
+def broken(place: int = 0):
+    raise OSError("no such book")
 """
 ISOLATED = [False, *([] if unwalled_system() else [None, True])]
 
@@ -68,12 +74,18 @@ def test_it_plays_what_the_file_says(file, name, isolate):
 
 
 @pytest.mark.parametrize("options", [":place=2", ",place=2"])
-@pytest.mark.parametrize("name", ["first", "Acts"])
+@pytest.mark.parametrize("name", ["first", "Acts", "make"])
 def test_options_are_written_as_those_of_any_name(file, name, options):
     record, *_ = palestra.play(
         TICTACTOE, agents=[f"{file}:{name}{options}", "first"], isolate=False
     )
     assert record.turns[0].action == 2
+
+
+@pytest.mark.parametrize("isolate", ISOLATED)
+def test_a_factory_that_fails_is_said_in_one_line(file, isolate):
+    with pytest.raises(palestra.PalestraError, match=r"broken cannot be made: OSError: .no such"):
+        palestra.play(TICTACTOE, agents=[f"{file}:broken", "random"], isolate=isolate)
 
 
 def test_a_module_is_named_and_the_working_folder_is_searched(file, monkeypatch):
@@ -92,7 +104,7 @@ def test_it_is_an_opponent(file):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("mine.py:Nobody", r"has no 'Nobody'; it has first, later, Acts, Whole;"),
+        ("mine.py:Nobody", r"has no 'Nobody'; it has first, later, Acts, Whole, make, broken;"),
         ("mine.py", r"say what in .*mine.py:first"),
         ("mine.py:", r"say what in .*mine.py:first"),
         ("none.py:Mine", r"there is no file .*none.py; its folder has .*mine.py"),

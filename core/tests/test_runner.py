@@ -135,7 +135,9 @@ def test_raise_raises() -> None:
 
 @pytest.mark.parametrize("limit", [{"steps": 2}, {"calls": 2}, {"tokens": 20}])
 def test_a_spent_budget_forfeits_a_zero_sum_game(limit: dict[str, int]) -> None:
-    (record,) = palestra.play(TTT, agents=[Counting(), "first"], budgets={"": Budget(**limit)})
+    (record,) = palestra.play(
+        TTT, agents=[Counting(), "first"], budgets={"Counting": Budget(**limit)}
+    )
     assert record.outcome.results == ("forfeit", "win")
     assert f"budget of {next(iter(limit))} is spent" in record.outcome.reason
     assert len([t for t in record.turns if t.seat == 0 and t.status == "ok"]) == 2

@@ -15,11 +15,12 @@ from hashlib import blake2b
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from inspect import isasyncgenfunction, iscoroutinefunction, signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from palestra.agents.naming import split_options
-from palestra.kernel.errors import InvalidOption, cause
+from palestra.kernel.errors import InvalidOption, PalestraError, cause
 from palestra.kernel.naming import construct, fit_arguments
 
 _NAME = r":(?P<name>[A-Za-z_][\w.]*)(?:[:,](?P<options>.*))?"
@@ -65,7 +66,9 @@ def code_version(text: str) -> dict[str, str]:
 
 
 def load_code(code: CodeName, what: str, *, leading: int = 1, **more: Any) -> Any:
-    """The object that is named: of a class an instance, of a function one with its options given.
+    """The object that is named: of a class or factory what it makes, of a function itself.
+
+    A function that needs arguments has its options given.
 
     what: "agent" or the like, for messages. leading: how many arguments of a function are no
     options. more: further options of a class. Raises `InvalidOption` if the file or name is
@@ -85,13 +88,42 @@ def load_code(code: CodeName, what: str, *, leading: int = 1, **more: Any) -> An
             f"{', '.join(own) or 'nothing'}"
         )
     named = f"{what} {code.place}:{code.name}"
-    if isinstance(found, type):
-        return construct(found, named, more | dict(code.options))
+    options = more | dict(code.options)
+    if isinstance(found, type) or is_factory(found, options):
+        return made_by(found, named, options)
     if code.options and not hasattr(found, "__code__"):
         raise InvalidOption(f"{named} is an object; only a class or a function takes options")
     if code.options:
         return partial(found, **fit_arguments(found, named, code.options, leading=leading))
     return found
+
+
+def is_factory(thing: Any, options: Container[str] = ()) -> bool:
+    """Whether a plain function needs no arguments but `options`, so that a call makes something."""
+    if not callable(thing) or iscoroutinefunction(thing) or isasyncgenfunction(thing):
+        return False
+    own = getattr(thing, "func", thing)  # of a functools.partial
+    if not (isinstance(own, type) or hasattr(own, "__code__")):
+        return False
+    given = signature(thing).parameters.values()
+    open_ended = any(one.kind is one.VAR_POSITIONAL for one in given)  # a decorator's, of a turn
+    return not open_ended and all(
+        one.name in options or one.default is not one.empty or one.kind is one.VAR_KEYWORD
+        for one in given
+    )
+
+
+def made_by(make: Any, what: str, options: Mapping[str, Any]) -> Any:
+    """What a caller's own class or factory makes with checked options.
+
+    Raises `InvalidOption` for wrong options, and where the code itself fails, with its cause.
+    """
+    try:
+        return construct(make, what, options)
+    except PalestraError:
+        raise
+    except Exception as error:
+        raise InvalidOption(f"{what} cannot be made: {cause(error)}") from error
 
 
 def _is_own(module: Any, name: str, value: Any) -> bool:

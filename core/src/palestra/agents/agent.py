@@ -426,6 +426,15 @@ class _Coroutines:
         return await_all([value for value, _ in requests], [limit for _, limit in requests])
 
 
+def agent_name(function: Any) -> str:
+    """What records call a function, class or object that plays and was given no name."""
+    own = getattr(function, "func", function)  # of a functools.partial
+    given = getattr(own, "name", "")
+    if given and isinstance(given, str):
+        return given
+    return str(getattr(own, "__name__", type(own).__name__))
+
+
 class FunctionAgent(Agent):
     """An agent from whatever answers one turn.
 
@@ -447,10 +456,7 @@ class FunctionAgent(Agent):
         act = getattr(function, "act", None)
         self._object, self._concurrency = function, concurrency
         self._answer: Callable[[Turn], Any] = act if callable(act) else function
-        own = getattr(function, "func", function)  # of a functools.partial
-        given = getattr(own, "name", "")
-        self.name = name or (given if isinstance(given, str) else "")
-        self.name = self.name or getattr(own, "__name__", type(own).__name__)
+        self.name = name or agent_name(function)
         self._coroutines = _Coroutines(concurrency)
 
     def act(self, turns: Sequence[Turn]) -> Sequence[Decision]:

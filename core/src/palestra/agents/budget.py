@@ -128,7 +128,7 @@ class Account:
 
 
 class Ledger:
-    """One account per agent; agents that share an object share an account."""
+    """One account per name of an agent, as records call it; agents of one name share it."""
 
     def __init__(self, budgets: dict[str, Budget] | Budget | None = None) -> None:
         self._budgets = budgets

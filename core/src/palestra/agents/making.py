@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from inspect import iscoroutinefunction, signature
+from inspect import signature
 from typing import Any
 
-from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn
+from palestra.agents.agent import Agent, Decision, FunctionAgent, Turn, agent_name
 from palestra.agents.naming import parse_agent
-from palestra.code_names import code_name, load_code
+from palestra.code_names import code_name, is_factory, load_code, made_by
 from palestra.kernel.errors import InvalidOption, UnknownName, show
 from palestra.kernel.naming import construct
 from palestra.kernel.registry import registry
@@ -22,24 +22,22 @@ def make_agent(agent: AgentLike, **more: Any) -> Agent:
     """An agent from its name (`"mcts:simulations=200"`), an `Agent`, or whatever answers a `Turn`.
 
     agent: a name, which may also be that of code, as in `"mine.py:Mine,depth=2"` or
-        `"package.module:name"`; an `Agent`, which is returned as it is; a function or a coroutine
-        function, or an object with `act(turn)` or `__call__(turn)`: see `FunctionAgent`; or a class
-        of such objects or of agents.
-    more: options for the class, besides those in the name.
+        `"package.module:name"`; an `Agent`, which is named after its class if it has no name; a
+        function or a coroutine function, or an object with `act(turn)` or `__call__(turn)`: see
+        `FunctionAgent`; or what makes one of these: a class, or a plain function that needs no
+        arguments (a factory).
+    more: options for the class or factory, besides those in the name.
 
     Raises `UnknownName` for a name that is not installed, and `InvalidOption` for an option that
-    the agent does not take or for what cannot be an agent.
+    the agent does not take, for a class or factory that fails, and for what cannot be an agent.
     """
-    if isinstance(agent, type):
-        agent = construct(agent, f"agent {agent.__name__!r}", more)
+    if isinstance(agent, type) or is_factory(agent):
+        agent = made_by(agent, f"agent {agent_name(agent)!r}", more)
     if isinstance(agent, Agent):
+        agent.name = agent.name or type(agent).__name__  # records and budgets go by it
         return agent
     if not isinstance(agent, str):
-        if not (callable(agent) or callable(getattr(agent, "act", None))):
-            raise InvalidOption(
-                "an agent is a name, an Agent, a function of a turn (a coroutine function too) or "
-                f"an object with act(turn) or __call__(turn), not {show(agent)}"
-            )
+        _check_takes_turn(agent)
         return FunctionAgent(agent)
     if code := code_name(agent, registry().agents):
         made = make_agent(load_code(code, "agent", **more))
@@ -54,17 +52,26 @@ def make_agent(agent: AgentLike, **more: Any) -> Agent:
     return made
 
 
-def is_factory(thing: Any) -> bool:
-    """Whether a call without arguments makes an agent, so that it is not one that answers turns."""
-    if isinstance(thing, Agent) or not callable(thing):
-        return False
+def _check_takes_turn(agent: Any) -> None:
+    """Raise `InvalidOption` for what cannot be called with a turn."""
+    act = getattr(agent, "act", None)
+    answer = act if callable(act) else agent
+    if not callable(answer):
+        raise InvalidOption(
+            "an agent is a name, an Agent, a function of a turn (a coroutine function too), an "
+            f"object with act(turn) or __call__(turn), or a factory of one, not {show(agent)}"
+        )
     try:
-        signature(thing).bind()
-    except TypeError:
-        return False
+        takes = signature(answer)
     except ValueError:  # a builtin
-        return True
-    return not iscoroutinefunction(thing)
+        return
+    try:
+        takes.bind(None)
+    except TypeError:
+        raise InvalidOption(
+            f"agent {agent_name(agent)!r} takes {takes}, not one turn; write a function of a turn, "
+            "or a factory: a plain function that returns an agent and needs no arguments"
+        ) from None
 
 
 class Lasting(Agent):

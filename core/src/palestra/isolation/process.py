@@ -171,7 +171,7 @@ class Process:
         def make() -> None:
             if isinstance(what, tuple):
                 module, made = what
-                self.agent = make_agent(attrgetter(made)(import_module(module))())
+                self.agent = make_agent(attrgetter(made)(import_module(module)))
             else:
                 self.agent = make_agent(what)
                 self.agent.name = name  # the file as the caller names it

@@ -17,8 +17,8 @@ def is_stop(error: BaseException) -> bool:
 
 
 def as_exception(error: BaseException) -> Exception:
-    """The exception itself; one that would end the process is wrapped in a `RuntimeError`."""
-    if isinstance(error, Exception):
+    """The exception itself; one that ends a process or a generator is made a `RuntimeError`."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
     wrapped = RuntimeError(cause(error))
     wrapped.__cause__ = error

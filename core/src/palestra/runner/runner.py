@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import traceback
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
@@ -161,7 +161,10 @@ class Runner:
             if self._calls is not None:
                 self._calls.close()
             for agent in dict.fromkeys(self.agents):
-                _close(agent)
+                for running in self._running:  # the run was stopped before their end
+                    for key in memory_keys(running.episode):
+                        _last_call(agent, "made to forget", partial(agent.forget, key))
+                _last_call(agent, "closed", agent.close)
 
     @property
     def _hopeless(self) -> bool:
@@ -544,14 +547,14 @@ class Runner:
             return failed_record(running.episode, names, number=running.number, error=running.error)
 
 
-def _close(agent: Agent) -> None:
-    """Close an agent; what it raises costs nothing that was played."""
+def _last_call(agent: Agent, done: str, call: Callable[[], None]) -> None:
+    """Close an agent or let it forget; what it raises costs nothing that was played."""
     try:
-        agent.close()
+        call()
     except BaseException as error:
         if is_stop(error):
             raise
-        what = f"agent {agent.name!r} could not be closed: {cause(error)}"
+        what = f"agent {agent.name!r} could not be {done}: {cause(error)}"
         warnings.warn(what, RuntimeWarning, stacklevel=2)
 
 

@@ -363,7 +363,10 @@ class GymView(gymnasium.Env[Any, Any]):
         if self._renderer is not None:
             self._renderer.close()
             self._renderer = None
+        keys = {*(self._forgotten or ()), *memory_keys(self._episode)}
         for agent in set(self._rivals.values()):
+            for key in sorted(keys):  # an agent of the caller's may play on elsewhere
+                agent.forget(key)
             agent.close()
 
 

@@ -31,7 +31,6 @@ from palestra.agents.agent import (
 from palestra.agents.answers import WrongAnswer
 from palestra.agents.asking import Asking
 from palestra.agents.fitting import check_agents
-from palestra.agents.making import is_factory
 from palestra.agents.naming import parse_agent
 from palestra.code_names import code_name, file_of
 from palestra.isolation.seating import seat_agent
@@ -378,7 +377,7 @@ class Referee:
     def _made(self, name: str, make: Any) -> Agent:
         chosen = self._settings
         if not (chosen.isolate or file_of(name)):
-            return make_agent(name if make is None else make() if is_factory(make) else make)
+            return make_agent(name if make is None else make)
         limits = {"memory": chosen.agent_memory, "seconds": chosen.agent_seconds}
         agent = seat_agent(make or name, isolate=True, **limits)
         agent.name = name
