@@ -16,7 +16,16 @@ from typing import Any
 import msgspec
 import palestra
 import pytest
-from palestra import Agent, Budget, Decision, EpisodeRecord, ModelError, Turn, Usage, make_agent
+from palestra import (
+    Agent,
+    Budget,
+    Decision,
+    EpisodeRecord,
+    ModelError,
+    Turn,
+    Usage,
+    make_agent,
+)
 from palestra.agents.asking import Question, deliberate_together
 from palestra.agents.models import Model, PartialReplies, Reply, Request
 from palestra.kernel.specs import AgentSpec
@@ -248,6 +257,47 @@ def test_a_late_seat_forfeits_and_the_other_games_go_on() -> None:
         assert record.outcome is not None
         assert record.outcome.results == ("win", "forfeit")
         assert not record.error
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+@pytest.mark.parametrize("late", [0, 3])
+def test_answers_beside_a_late_seat_are_on_record(late: int, asynchronous: bool) -> None:
+    """All five move at once, and the game is not zero-sum: it is cut off by whoever is late."""
+    asked = [0] * 5
+
+    def seated(seat: int) -> palestra.FunctionAgent:
+        async def answer(turn: Turn) -> Decision:
+            asked[seat] += 1
+            if seat == late and turn.steps_played == 1:
+                await asyncio.sleep(LONG)
+            return Decision(text="Harvest(amount=2)", usage=Usage(calls=1, tokens_in=seat + 1))
+
+        return palestra.FunctionAgent(answer, name=f"seat-{seat}")
+
+    (record,) = palestra.play(
+        "text/Commons-v0",
+        agents=[seated(seat) for seat in range(5)],
+        num_players=5,
+        talk=False,
+        move_seconds=1,
+        asynchronous=asynchronous,
+    )
+    assert record.outcome is not None
+    assert "time of 1 s for a move is over" in record.outcome.reason
+    assert "forfeit" not in record.outcome.results
+    recorded = [
+        *((turn.seat, turn.usage) for turn in record.turns),
+        *(
+            (s, attempt.usage)
+            for step in record.steps
+            for s, a in step.unplayed.items()
+            for attempt in a
+        ),
+    ]
+    counted = [sum(usage.calls for s, usage in recorded if s == seat) for seat in range(5)]
+    assert asked == [2] * 5
+    assert counted == [2 - (seat == late) for seat in range(5)]
+    assert not record.error
 
 
 @pytest.mark.parametrize("concurrency", [1, 3])

@@ -233,7 +233,7 @@ class Runner:
             self._calls.hand_out(wait=not by_agent)
         over = []
         for running in episodes:
-            if running.answered and not running.error:
+            if running.answered and not running.ended:
                 self.play(running)
             if running.over:
                 over.append(running)
@@ -275,7 +275,8 @@ class Runner:
             if account.limited and (resource := account.exhausted())
         }
         if spent:
-            self._stop_for(running, spent)
+            if not running.asked:  # answers that are under way belong to the record
+                self._stop_for(running, spent)
             return []
         waiting = []
         for seat in seats:
@@ -300,11 +301,15 @@ class Runner:
         )
         return PendingTurn(running, turn, agent)
 
-    def _stop_for(self, running: RunningEpisode, spent: Mapping[int, str]) -> None:
-        """End an episode because the budget or the time of some seats is used up."""
+    def _stop_for(
+        self, running: RunningEpisode, spent: Mapping[int, str], forfeits: Mapping[int, str] = {}
+    ) -> None:
+        """End an episode in which some seats have spent their budget or time, or forfeited."""
         try:
             if self.game.payoffs == "zero-sum":
                 running.episode.forfeit({**running.lost, **spent}, notes=running.unplayed())
+            elif forfeits:
+                running.episode.forfeit(forfeits, notes=running.unplayed())
             else:
                 why = "; ".join(
                     f"{self.game.players[seat]}'s {what}" for seat, what in spent.items()
@@ -390,13 +395,10 @@ class Runner:
             self._fail(pending.running, error)
 
     def _time_out(self, pending: PendingTurn) -> None:
-        """Let a seat lose that took too long; a game that is not zero-sum is cut off at once."""
+        """Let a seat lose that took too long."""
         running, seat = pending.running, pending.turn.seat
-        why = f"time of {self._move_seconds:g} s for a move is over"
-        if self.game.payoffs == "zero-sum":
-            running.lost[seat] = why
-        elif not running.episode.over:
-            self._stop_for(running, {seat: why})
+        running.lost[seat] = f"time of {self._move_seconds:g} s for a move is over"
+        running.late.add(seat)
 
     def _accept(self, running: RunningEpisode, seat: int, decision: Decision) -> None:
         """Keep an answer until all seats have answered; apply the policy to a refused one."""
@@ -454,11 +456,8 @@ class Runner:
         """Play a step that is `answered`, or end the episode where seats lost in it."""
         episode = running.episode
         if running.lost:
-            try:
-                episode.forfeit(running.lost, notes=running.unplayed())
-            except BaseException as error:
-                self._fail(running, error)
-            running.clear()
+            forfeits = {s: why for s, why in running.lost.items() if s not in running.late}
+            self._stop_for(running, running.lost, forfeits)
             return
         turn = episode.steps_played
         try:

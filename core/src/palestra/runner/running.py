@@ -18,9 +18,10 @@ class RunningEpisode:
 
     `since` is, by seat, how much of the transcript it had read at its last turn. `refused`,
     `actions`, `notes` and `lost` belong to the step that is being decided, by seat; `lost` says why
-    a seat has no action, which ends the episode once the others have answered. `error` is the
-    traceback of what ended the episode, where something failed. `sibling` tells rollouts from one
-    start apart. `asked` are the seats whose answers are under way.
+    a seat has no action, which ends the episode once the others have answered; it forfeits, unless
+    it is among the `late` in a game that is not zero-sum. `error` is the traceback of what ended
+    the episode, where something failed. `sibling` tells rollouts from one start apart. `asked` are
+    the seats whose answers are under way.
     """
 
     number: int
@@ -30,6 +31,7 @@ class RunningEpisode:
     actions: dict[int, Any] = field(default_factory=dict)
     notes: dict[int, TurnNote] = field(default_factory=dict)
     lost: dict[int, str] = field(default_factory=dict)
+    late: set[int] = field(default_factory=set)
     error: str = ""
     sibling: int = 0
     asked: set[int] = field(default_factory=set)
@@ -72,7 +74,7 @@ class RunningEpisode:
 
     def clear(self) -> None:
         """Forget the answers of a step that has been played or cut off."""
-        self.actions, self.notes, self.lost = {}, {}, {}
+        self.actions, self.notes, self.lost, self.late = {}, {}, {}, set()
         if self.refused:
             self.refused = {}
 
