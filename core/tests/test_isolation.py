@@ -375,7 +375,7 @@ ENDS = {
     "crash": "ended",
     "write_nonsense": "ended",
     "raises": "ValueError: 'I cannot'",
-    "wrong": r"WrongAnswer: .* returned \{'move': 1\}",
+    "wrong": r"returned \{'move': 1\} \(dict\); return the number of a move",
     "ask_for_the_state": "a turn has no '_episode'",
 }
 
