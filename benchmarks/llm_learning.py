@@ -32,7 +32,7 @@ EXAMPLES, RESULTS = HERE.parent / "examples", HERE / "results" / "llm_learning.j
 SEEDS = (0, 1, 2)
 FRESH = (100, 101, 102, 103, 104)  # for estimators: no plan was chosen with these in view
 ESTIMATORS = {
-    "GRPO": "all seats:grpo",
+    "GRPO, one baseline for all seats": "all seats:grpo",
     "GRPO, centred by seat": "grpo",
     "GiGPO": "gigpo",
     "RLOO": "rloo",
@@ -157,7 +157,8 @@ def estimators(runs: Sequence[dict[str, Any]]) -> None:
             differences = [own[seed] - base[seed] for seed in both]
             same = credit == BASE or not both
             cells.append("–" if same else summary(differences, 1 - 0.05 / comparisons))
-        print(f"| {name} (`{credit}`) | {' | '.join(cells)} |")
+        way = "no `credit` of a plan" if credit.startswith(BLIND) else f"`{credit}`"
+        print(f"| {name} ({way}) | {' | '.join(cells)} |")
 
 
 def summary(ends: Collection[float], confidence: float) -> str:

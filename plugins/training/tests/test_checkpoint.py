@@ -1,12 +1,16 @@
 """Checkpoints that are damaged or were changed: named, and nothing of them is used."""
 
+import resource
 import shutil
+from contextlib import contextmanager
 
 import pytest
 import torch
 from msgspec.structs import replace
 from palestra import InvalidOption
-from palestra_training.checkpoint import STATE, State
+from palestra.files import CannotWrite
+from palestra_training.checkpoint import PICTURE, PLAN, STATE, State
+from palestra_training.curves import draw_curve
 from palestra_training.plan import Evaluation, TinyModel, TrainPlan
 from palestra_training.trainer import Trainer
 
@@ -133,3 +137,72 @@ def test_a_run_remembers_how_it_fared_against_its_rivals(tmp_path):
     trainer.run()
     again = Trainer(plan, tmp_path / "run", resume=True)
     assert again.pool.state()["points"] == trainer.pool.state()["points"] != {}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("state.pt", "is missing"), ("plan.json", "is missing")]
+)
+def test_a_run_without_one_of_its_files_is_not_begun_anew(run, tmp_path, name, said):
+    out = tmp_path / "run"
+    shutil.copytree(run, out)
+    (out / name).unlink()
+    before = {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()}
+    for resume in (True, False):
+        with pytest.raises(InvalidOption, match=said if resume or name == PLAN else "already"):
+            Trainer(SMALL, out, resume=resume)
+    assert before == {file.name: file.read_bytes() for file in out.iterdir() if file.is_file()}
+
+
+def test_drafts_of_every_seat_are_removed(run, tmp_path):
+    """A killed process leaves them; `model-0` and `model-1` are those of two seats."""
+    plan = replace(SMALL, policies="seat")
+    out = tmp_path / "run"
+    Trainer(plan, out).run()
+    whole = sorted(file.name for file in out.iterdir())
+    for name in (".model-1-abcd1234", ".model-0-x_y2z3w4"):
+        (out / name).mkdir()
+        (out / name / "config.json").write_text("{")
+    Trainer(plan, out, resume=True)
+    assert sorted(file.name for file in out.iterdir()) == whole
+
+
+@contextmanager
+def files_of_at_most(size):
+    """Let no file of this process grow beyond a number of bytes, as a full disk does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [400, 5_000, 20_000, 60_000])
+def test_a_full_disk_is_named_and_the_run_resumes(run, tmp_path, size):
+    out = tmp_path / "run"
+    with pytest.raises(CannotWrite, match="cannot write"), files_of_at_most(size):
+        Trainer(SMALL, out).run()
+    assert not [file for file in out.iterdir() if file.name.startswith(".")]
+    again = Trainer(SMALL, out, resume=(out / PLAN).exists())
+    again.run()
+    kept = torch.load(run / STATE, weights_only=True)["weights"][0]
+    assert all(torch.equal(kept[name], one) for name, one in again.model.weights().items())
+
+
+def test_a_picture_is_replaced_whole(run, tmp_path, monkeypatch):
+    figure = pytest.importorskip("matplotlib.figure").Figure
+    trainer = Trainer(SMALL, tmp_path / "run")
+    trainer.run()
+    picture = trainer.out / PICTURE
+    before = picture.read_bytes()
+    assert before.endswith(b"IEND\xaeB`\x82")
+
+    def stop_halfway(self, file, **options):
+        with open(file, "wb") as opened:
+            opened.write(before[:100])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(figure, "savefig", stop_halfway)
+    with pytest.raises(CannotWrite, match=r"curve\.png"):
+        draw_curve(trainer.curve, picture)
+    assert picture.read_bytes() == before

@@ -3,6 +3,7 @@
 import palestra
 import pytest
 from msgspec.structs import replace
+from palestra import InvalidOption
 from palestra_training.command import describe
 from palestra_training.evaluation import scores
 from palestra_training.hints import score_of
@@ -149,6 +150,15 @@ def test_agents_meet_before_the_first_round_under_nash(tmp_path, order):
     assert drawn == {"learner", strong}
     again = Trainer(plan, tmp_path / "run", resume=True)
     assert again.pool.state() == trainer.pool.state()
+
+
+@pytest.mark.parametrize("opponents", [(), ("random", "first")])
+def test_nash_is_refused_where_all_seats_are_paid_alike(tmp_path, opponents):
+    """A return of the team is no win of one rival over another: the table would be of noise."""
+    plan = replace(PLAN, env="games/Hanabi-v0", options={}, opponents=opponents, past=2)
+    with pytest.raises(InvalidOption, match=r"nash.*paid alike"):
+        Trainer(replace(plan, matching="nash"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_rival_is_as_strong_as_itself(tmp_path):

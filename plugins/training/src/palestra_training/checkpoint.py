@@ -10,9 +10,10 @@ from zipfile import BadZipFile, ZipFile
 
 import msgspec
 import torch
-from palestra import InvalidOption
-from palestra.files import UNREADABLE, read_json, remove_drafts
+from palestra import InvalidOption, PalestraError
+from palestra.files import UNREADABLE, CannotWrite, read_json, remove_drafts, writable
 from palestra.kernel.errors import cause, show
+from safetensors import SafetensorError
 
 from palestra_training.plan import TrainPlan
 
@@ -76,9 +77,36 @@ def admit(plan: TrainPlan, out: Path, *, resume: bool) -> None:
                     f"{getattr(plan, name)!r}; resume it unchanged, or choose another "
                     "folder"
                 )
-    out.mkdir(parents=True, exist_ok=True)
-    for name in (PLAN, STATE, CURVE, MODEL, PICTURE):
-        remove_drafts(out / name)
+    elif (out / STATE).exists():
+        raise InvalidOption(
+            f"{out} holds a checkpoint, and {PLAN} that says of which run is missing; restore a "
+            "copy of it, or choose another folder"
+        )
+    if kept.exists() and (out / CURVE).exists() and not (out / STATE).exists():
+        raise InvalidOption(
+            f"{out / STATE} is missing, and the run cannot be resumed without; restore a copy of "
+            "it, or choose another folder"
+        )
+    with writable(out):
+        out.mkdir(parents=True, exist_ok=True)
+        models = [file.name for file in out.glob(f"{MODEL}-*")]  # of seats
+        for name in (PLAN, STATE, CURVE, MODEL, *models, PICTURE):
+            remove_drafts(out / name)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what torch, safetensors and the system raise on a full disk into `CannotWrite`."""
+    with writable(path):
+        try:
+            yield
+        except (SafetensorError, RuntimeError) as error:
+            if isinstance(error, PalestraError):
+                raise
+            raise CannotWrite(
+                f"cannot write {path}: {cause(error)}; free some room or choose a folder that can "
+                "be written"
+            ) from error
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec.structs import astuple
-from palestra.files import write_text
+from palestra.files import whole_file, write_text
 
 SHARES = {"unlost": "share of episodes not lost", "rank": "share of other seats paid less"}
 
@@ -96,7 +96,8 @@ def draw_curve(lines: Sequence[Round], file: str | Path) -> bool:
     left.set(xlabel="round", ylabel=SHARES[share], ylim=(0, 1))
     right.set(xlabel="round", ylabel="mean return")
     left.legend(title="against")
-    figure.savefig(str(file), dpi=100, format="png")
+    with whole_file(file) as draft:
+        figure.savefig(draft, dpi=100, format="png")
     return True
 
 

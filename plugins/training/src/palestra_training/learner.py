@@ -18,7 +18,7 @@ from palestra.agents.models import Ability, Model, Reply, Request, Tokens
 from palestra.llm.kv_cache import cache_name
 from palestra.llm.tokens import allowed_tokens, read_prompt, token_ids
 
-from palestra_training.checkpoint import require_same_form
+from palestra_training.checkpoint import require_same_form, writing
 
 AT_ONCE = 256  # conversations that a learner answers at once
 Finish = tuple[list[int], list[float], str]
@@ -120,7 +120,10 @@ class Learner(Engine):
 
     def save(self, folder: str | Path) -> None:
         """Write weights (or the adapter) and tokenizer, as transformers does; each file whole."""
-        target = Path(folder)
+        with writing(Path(folder)):
+            self._save(Path(folder))
+
+    def _save(self, target: Path) -> None:
         target.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as draft:
             if self.adapter:

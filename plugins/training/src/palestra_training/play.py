@@ -166,6 +166,11 @@ def check_players(plan: TrainPlan, spec: Any, game: Game[Any, Any]) -> None:
     taught = [plan.hints.agent] * bool(plan.hints.agent)
     taught += [plan.warm_up.agent] * bool(plan.warm_up.episodes)
     check_agents([*plan.opponents, *taught], game, spec)
+    if plan.matching == "nash" and game.payoffs == "common" and game.num_players > 1:
+        raise InvalidOption(
+            'matching = "nash" needs rivals that beat one another, and all seats of '
+            f'{plan.env} are paid alike; use "pfsp" or "uniform"'
+        )
     held_out = plan.evaluation
     judged, judging = open_env(plan, held_out.split, **held_out.options)
     if judging.num_players > game.num_players:

@@ -19,6 +19,8 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Split
 from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, PreTrainedTokenizerFast
 
+from palestra_training.checkpoint import writing
+
 PIECES = {
     "pieces": r"\n\n|\n| ?[A-Za-z_]+| ?[0-9]| ?[^A-Za-z0-9_\s]| ",
     "words": r"\n\n|\n| ?[^ \n]+| ",
@@ -71,8 +73,9 @@ def make_tiny(
         if not config.tie_word_embeddings:
             torch.nn.init.zeros_(net.lm_head.weight)  # every word is as likely as any other
     target = Path(folder)
-    net.save_pretrained(target)
-    wrapped.save_pretrained(target)
+    with writing(target):
+        net.save_pretrained(target)
+        wrapped.save_pretrained(target)
     return target
 
 

@@ -30,6 +30,7 @@ from palestra_training.checkpoint import (
     read_state,
     require_moments,
     require_same_form,
+    writing,
 )
 from palestra_training.crediting import credited_traces, open_credit
 from palestra_training.curves import Round, draw_curve, write_curve
@@ -161,7 +162,7 @@ class Trainer:
             "curve": [astuple(line) for line in self.curve],
             "software": self._software(),
         }
-        with whole_file(self.out / STATE) as draft:
+        with whole_file(self.out / STATE) as draft, writing(self.out / STATE):
             torch.save(state, draft)
         write_curve(self.curve, self.out / CURVE)
 
