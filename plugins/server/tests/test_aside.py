@@ -301,6 +301,22 @@ def test_a_busy_process_charges_no_answer_that_has_arrived():
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("module", ["asyncio", "uvloop"])
+@pytest.mark.parametrize("seconds", [5e-324, 1e-9, 1e-4, 0.01])
+def test_a_clock_ends_however_short_it_is(module, seconds):
+    async def run():
+        late = []
+        clocks = Clocks(lambda seat, number: late.append((seat, number)))
+        clocks.set({0: 4, 1: 7}, lambda seat: seconds)
+        assert set(clocks.left()) == {0, 1}
+        while clocks:
+            await asyncio.sleep(0.01)
+        return late
+
+    with asyncio.Runner(loop_factory=pytest.importorskip(module).new_event_loop) as runner:
+        assert sorted(runner.run(run())) == [(0, 4), (1, 7)]
+
+
 def test_a_match_of_a_client_is_cut_off_after_the_operators_steps(tmp_path):
     async def played():
         server = MatchServer(MatchStore(f"sqlite:///{tmp_path}/m.db"), Limits(steps=7))

@@ -17,14 +17,15 @@ class Clocks:
 
     def __init__(self, late: Callable[[int, int], None]) -> None:
         self._late = late
-        self._running: dict[int, tuple[int, asyncio.TimerHandle]] = {}  # try, by seat
+        # by seat: try, when it is up, and a timer, which not every event loop lets say when
+        self._running: dict[int, tuple[int, float, asyncio.Handle]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._running)
 
     def set(self, due: Mapping[int, int], seconds: Callable[[int], float | None]) -> None:
         """Start the clocks of seats that are due, by the number of a try, and stop all others."""
-        for seat, (number, clock) in list(self._running.items()):
+        for seat, (number, _, clock) in list(self._running.items()):
             if due.get(seat) != number:
                 clock.cancel()
                 del self._running[seat]
@@ -41,18 +42,17 @@ class Clocks:
             return {}
         now = asyncio.get_running_loop().time()
         return {
-            seat: round(max(0.0, clock.when() - now), 2)
-            for seat, (_, clock) in self._running.items()
+            seat: round(max(0.0, when - now), 2) for seat, (_, when, _) in self._running.items()
         }
 
     def _start(self, seat: int, number: int, seconds: float, extensions: int) -> None:
         loop = asyncio.get_running_loop()
         clock = loop.call_later(seconds, self._is_up, seat, number, extensions)
-        self._running[seat] = number, clock
+        self._running[seat] = number, loop.time() + seconds, clock
 
     def _is_up(self, seat: int, number: int, extensions: int) -> None:
-        _, clock = self._running.pop(seat)
-        busy = asyncio.get_running_loop().time() - clock.when()
+        _, when, _ = self._running.pop(seat)
+        busy = asyncio.get_running_loop().time() - when
         if extensions and busy > SLACK:
             self._start(seat, number, busy, extensions - 1)
         else:
