@@ -268,3 +268,9 @@ def test_a_game_gets_its_own_max_steps() -> None:
     assert (record.options["max_steps"], len(record.steps)) == (66, 66)
     with pytest.raises(UnknownOption, match="max_steps"):
         palestra.play("games/ConnectFour-v0", agents="random", max_steps=7)
+
+
+def test_the_greatest_seed_is_played_by_every_seat():
+    (record,) = palestra.play("games/TicTacToe-v0", agents=["random", "first"], seed=2**64 - 1)
+    assert record.seed == 2**64 - 1
+    assert not record.error

@@ -1,6 +1,7 @@
 """A match without any socket: its answers in order are the match."""
 
 import pytest
+from msgspec.structs import replace
 from palestra import InvalidOption, Rng
 from palestra.kernel.episode import Episode
 from palestra.records.record import record_episode, replay
@@ -105,3 +106,15 @@ def test_a_step_draws_what_programs_are_run_for(monkeypatch):
         match.play()
         assert drawn == wanted
         drawn.clear()
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, 10**30])
+def test_a_seed_out_of_range_is_named_as_it_came(seed):
+    wanted = replace(plan("games/TicTacToe-v0", OPEN, "random"), seed=seed)
+    with pytest.raises(InvalidOption, match=f"not {seed}$"):
+        Match("m", wanted)
+
+
+def test_the_greatest_seed_is_played_by_every_seat():
+    wanted = replace(plan("games/TicTacToe-v0", "random", "random"), seed=2**64 - 1)
+    assert Match("m", wanted).plan.seed == 2**64 - 1

@@ -16,6 +16,7 @@ from palestra.kernel.episode import Episode
 from palestra.kernel.errors import InvalidOption
 from palestra.kernel.game import Game
 from palestra.kernel.registry import open_game
+from palestra.kernel.rng import SEED_LIMIT, check_seed
 from palestra.kernel.specs import EnvSpec
 from palestra.records.record import EpisodeRecord, options_of
 from palestra.records.versions import versions_for, versions_of_names
@@ -194,7 +195,7 @@ def _seat(agents: Sequence[AgentLike], seed: int, isolate: bool | None) -> list[
         if key not in made:
             try:
                 made[key] = seat_agent(agent, isolate=isolate)
-                made[key].reseed(seed + seat)
+                made[key].reseed((check_seed(seed) + seat) % SEED_LIMIT)
             except BaseException as error:
                 if is_stop(error):
                     raise

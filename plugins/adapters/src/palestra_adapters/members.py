@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import TypeVar
 
 from palestra import Agent, Decision, InvalidOption, Turn
+from palestra.kernel.rng import SEED_LIMIT
 
 K = TypeVar("K", bound=Hashable)
 NEXT_AGENT = re.compile(r"\+(?=[a-z][\w-]*(?::|\+|$))")
@@ -39,7 +40,7 @@ class Composed(Agent):
 
     def reseed(self, seed: int) -> None:
         for number, part in enumerate(_distinct(self.parts())):
-            part.reseed(seed + number)
+            part.reseed((seed + number) % SEED_LIMIT)
 
     def forget(self, episode_key: int) -> None:
         for part in _distinct(self.parts()):

@@ -21,6 +21,7 @@ from palestra.endings import ending_text
 from palestra.kernel.actions import TextAction
 from palestra.kernel.game import allowed_actions
 from palestra.kernel.registry import open_game
+from palestra.kernel.rng import SEED_LIMIT, check_seed
 from palestra.records.record import TurnRecord, as_json, read_action
 from palestra.runner.runner import Runner
 from palestra.runner.running import PendingTurn
@@ -61,6 +62,7 @@ class Match:
             raise InvalidOption(f"move_seconds is more than 0, not {plan.move_seconds}")
         if (plan.on_leave == "substitute") != bool(plan.substitute):
             raise InvalidOption("a plan names a substitute where on_leave is 'substitute'")
+        check_seed(plan.seed)
         named = [agent for agent in (*plan.seats, plan.substitute) if agent not in (OPEN, "")]
         check_agents(named, game, spec)
         self.name, self.plan, self.game, self.spec = name, plan, game, spec
@@ -90,7 +92,7 @@ class Match:
         if name == OPEN:
             return RemoteSeat(f"remote:{seat}")
         agent = make_agent(name)
-        agent.reseed(self.plan.seed + seat)
+        agent.reseed((self.plan.seed + seat) % SEED_LIMIT)
         return agent
 
     # Where it stands
