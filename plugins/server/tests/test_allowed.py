@@ -153,7 +153,9 @@ def test_no_answer_tells_whether_a_file_exists(served, ask):
         assert "may not seat" in told[0]
         assert told[0].replace(THERE, NOT_THERE) == told[1]
     for file in (__file__, f"{__file__}.py"):  # a module of the server's folder, and none
-        assert "unknown agent" in ask(served, TTT, f"{file}:Listener", {})
+        assert "only the server's operator may name code" in ask(
+            served, TTT, f"{file}:Listener", {}
+        )
     for env, option in ((AGENTS_NET, "graph_file"), ("markets/Population-v0", "contacts")):
         told = [ask(served, env, "random", {option: path}) for path in (THERE, NOT_THERE)]
         assert "only the server's operator may" in told[0]
@@ -258,6 +260,8 @@ def test_the_operators_mistakes_are_named(tmp_path):
         read_allowed(["mcts:simulations<=many"], [])
     with pytest.raises(UnknownName, match="did you mean 'mcts'"):
         read_allowed(["mtcs"], [])
+    with pytest.raises(InvalidOption, match=r"not code.*palestra serve ENV --agents open,x\.py:f"):
+        read_allowed(["x.py:f"], [])
     with pytest.raises(UnknownName, match="unknown environment 'tusks/"):
         read_allowed([], ["tusks/*"])
 

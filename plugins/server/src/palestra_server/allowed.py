@@ -18,6 +18,7 @@ import msgspec
 from palestra import InvalidOption, UnknownName
 from palestra.agents.naming import parse_agent
 from palestra.catalogue.describe import is_bounded, names_file
+from palestra.code_names import file_of
 from palestra.files import UNREADABLE, read_toml
 from palestra.kernel.errors import show
 from palestra.kernel.options import option_hints, parameter_hints
@@ -48,7 +49,15 @@ class AgentRule:
 
     @classmethod
     def read(cls, text: str) -> AgentRule:
-        """Raises `InvalidOption` for a limit that is no number, `UnknownName` for an agent."""
+        """Raises `InvalidOption` for a limit that is no number and for code, `UnknownName` for an
+        agent.
+        """
+        if file_of(text):
+            raise InvalidOption(
+                f"clients may be allowed installed agents, not code as in {show(text)}; seat it "
+                f"yourself, as in: palestra serve ENV --agents open,{text}; or install it as a "
+                "plugin (palestra new agent NAME), and allow its name"
+            )
         head, _, tail = text.partition(":")
         limits, rest = [], []
         for part in tail.split(","):
@@ -170,6 +179,11 @@ class Allowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return sorted(found | {agent.name for agent in _scripted()})
 
     def _check_agent(self, spec: EnvSpec, agent: str) -> None:
+        if file_of(agent):
+            raise RequestRefused(
+                f"clients may not seat {show(agent)} here: only the server's operator may name "
+                f"code; in {spec.id} they may seat {', '.join(self.agents_for(spec))}"
+            )
         name, options, target = parse_agent(agent)
         known = _installed(name)
         rules = [AgentRule.read(text) for text in (*BOUNDED, *self.agents)]
