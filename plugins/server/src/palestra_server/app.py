@@ -71,19 +71,15 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        await server.start()
-        try:
+        async with running(server, dialects):
             if first is not None:
                 opened = await server.create_own(first)
                 if tell is not None:
                     tell(opened)
-            async with AsyncExitStack() as open_dialects:
-                for dialect in dialects:
-                    await open_dialects.enter_async_context(dialect.running())
+            try:
                 yield
-        finally:
-            await pictures.close()
-            await server.stop()
+            finally:
+                await pictures.close()
 
     matches, pictures = Matches(server, token), Pictures()
     routes = [
@@ -114,6 +110,19 @@ def create_app(
         ],
         lifespan=lifespan,
     )
+
+
+@asynccontextmanager
+async def running(server: MatchServer, dialects: Sequence[Dialect]) -> AsyncIterator[None]:
+    """A server with its dialects, from its start to its stop."""
+    await server.start()
+    try:
+        async with AsyncExitStack() as open_dialects:
+            for dialect in dialects:
+                await open_dialects.enter_async_context(dialect.running())
+            yield
+    finally:
+        await server.stop()
 
 
 class _Sockets:

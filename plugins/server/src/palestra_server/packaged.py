@@ -6,8 +6,6 @@ import argparse
 import os
 import secrets
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from palestra_server.allowed import Allowed
-from palestra_server.app import create_app
+from palestra_server.app import create_app, running
 from palestra_server.connections import BOUNDED
 from palestra_server.dialects.nemo_gym import NeMoGymDialect
 from palestra_server.dialects.openenv import OpenEnvDialect
@@ -113,17 +111,10 @@ def _openenv_app(server: MatchServer, package: Package, token: str, hosts: list[
     """OpenEnv's clients find everything at the root, where a match server has its own `/ws`."""
     dialect = OpenEnvDialect(server, token, package.opponents, base="", defaults=package.defaults)
 
-    @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        await server.start()
-        try:
-            async with dialect.running():
-                yield
-        finally:
-            await server.stop()
-
     return Starlette(
-        routes=dialect.routes, middleware=[Middleware(Guard, hosts=hosts)], lifespan=lifespan
+        routes=dialect.routes,
+        middleware=[Middleware(Guard, hosts=hosts)],
+        lifespan=lambda _: running(server, [dialect]),
     )
 
 
