@@ -18,12 +18,13 @@ from palestra.runner.run_folder import hold_lock
 from palestra_server.app import create_app
 from palestra_server.client import Server
 from palestra_server.connections import DIRECT
-from palestra_server.messages import OPEN, Answer, Create, Join, Move
+from palestra_server.messages import OPEN, Answer, Create, Join, MatchPlan, Move
 from palestra_server.refused import RequestRefused
 from palestra_server.server import MatchServer
 from palestra_server.socket import SocketSession
 from palestra_server.store import MatchStore, StoreError
 from serving import serving
+from sqlalchemy import Engine, event
 
 
 def crashed(folder, number):
@@ -394,3 +395,24 @@ def check_answers(file, count):
         assert kept.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         places = kept.execute("SELECT match, COUNT(*), MAX(place) FROM answers GROUP BY match")
         assert {row[1:] for row in places} == {(count, count - 1)}
+
+
+def test_matches_that_end_together_are_written_in_one_transaction(tmp_path):
+    store = MatchStore(f"sqlite:///{tmp_path}/matches.db")
+    names = [f"m{number}" for number in range(20)]
+    for name in names:
+        store.create(
+            name, MatchPlan(env="games/TicTacToe-v0", seats=("first", "first"), seed=1), b"i"
+        )
+        store.finish(name, "over", name.encode())
+    commits = []
+    count = commits.append
+    event.listen(Engine, "commit", count)
+    try:
+        store.flush()
+    finally:
+        event.remove(Engine, "commit", count)
+    assert len(commits) == 1
+    assert not store.pending
+    assert [store.load(name).record for name in names] == [name.encode() for name in names]
+    store.close()
