@@ -48,7 +48,9 @@ class AgentRule:
 
     @classmethod
     def read(cls, text: str) -> AgentRule:
-        """Raises `InvalidOption` for a limit that is no number, `UnknownName` for an agent."""
+        """Raises `InvalidOption` for a file, a module or a limit that is no number, `UnknownName`
+        for an agent that is not installed.
+        """
         head, _, tail = text.partition(":")
         limits, rest = [], []
         for part in tail.split(","):
@@ -57,6 +59,11 @@ class AgentRule:
             else:
                 rest.append(part)
         name, fixed, target = parse_agent(f"{head}:{','.join(rest)}")
+        if "." in name:
+            raise InvalidOption(
+                f"clients cannot be allowed {show(text)}, which names code; seat it yourself in "
+                "--agents, or register it in a package and allow it by its name"
+            )
         _installed(name)
         return cls(text, name, target, fixed, tuple(limits))
 
@@ -171,11 +178,12 @@ class Allowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def _check_agent(self, spec: EnvSpec, agent: str) -> None:
         name, options, target = parse_agent(agent)
-        known = _installed(name)
+        known = registry().agents.get(name)
         rules = [AgentRule.read(text) for text in (*BOUNDED, *self.agents)]
         if any(rule.accepts(name, options, target) for rule in rules):
             return
-        if known.kind != "scripted" or target or not _are_bounded(known, options):
+        bounded = known and known.kind == "scripted" and not target and _are_bounded(known, options)
+        if not bounded:
             raise RequestRefused(
                 f"clients may not seat {show(agent)} here; in {spec.id} they may seat "
                 f"{', '.join(self.agents_for(spec))}"
