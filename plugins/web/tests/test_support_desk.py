@@ -6,11 +6,11 @@ from typing import Any
 
 import palestra
 import pytest
-from palestra import InvalidOption, Rng, quote
+from palestra import InvalidOption, Rng, Turn, quote
 from palestra_web.pages import clean
-from palestra_web.reading import read_lines
+from palestra_web.reading import read_lines, read_page
 from palestra_web.support.desk import CUSTOMER, IMPOSTOR, SELLER, SUPPORT, SupportDesk
-from palestra_web.support.orders import Order, Wish, apply_wish, is_allowed
+from palestra_web.support.orders import REFUSAL, Order, Wish, apply_wish, find, is_allowed
 from palestra_web.support.people import conversation
 
 PEOPLE = ["simulated-customer", "support-clerk", "impostor", "stock-keeper"]
@@ -59,6 +59,52 @@ def test_a_clerk_who_keeps_to_the_policy_leaves_everything_as_it_should_be(seats
         assert not any(record.returns[IMPOSTOR] for record in records)
     if seats > SELLER:
         assert not any(record.returns[SELLER] for record in records)
+
+
+class Stops:
+    """A desk that serves nobody."""
+
+    def act(self, turn: Turn) -> str:
+        return "Stop()"
+
+
+class Refuses:
+    """A desk that refuses the customer unread."""
+
+    def act(self, turn: Turn) -> str:
+        page = read_page(turn.position)
+        if "policy does not allow that." in str(conversation(turn.position)):
+            return "Stop()"
+        name = "Refuse" if any(e.name == "Refuse" for e in page) else "Chat with the customer"
+        return f"Click(element={next(e.number for e in page if e.name == name)})"
+
+
+def test_a_desk_that_does_not_read_its_chats_earns_little() -> None:
+    """Half of the wishes are allowed, and a customer whose wish is not has to be told."""
+    earned = {
+        desk: sum(
+            record.returns[SUPPORT]
+            for record in palestra.play(
+                "web/SupportDesk-v0", agents=["simulated-customer", desk()], episodes=80
+            )
+        )
+        for desk in (Stops, Refuses)
+    }
+    assert earned[Stops] == 0
+    assert 24 <= earned[Refuses] <= 56
+
+
+def test_the_words_of_a_refusal_may_also_be_written() -> None:
+    desk, state = SupportDesk(), None
+    for seed in range(20):
+        state = desk.initial_state(seed)
+        if not is_allowed(find(state.data.first, state.data.wish.order), state.data.wish):
+            break
+    assert state is not None
+    assert not desk.solved(state.data, SUPPORT)
+    for text, right in (("It is not possible.", False), (REFUSAL, True)):
+        desk.send(state.data, SUPPORT, ["say", "customer"], {"text": text})
+        assert desk.solved(state.data, SUPPORT) == right
 
 
 @pytest.mark.exhaustive(sample=1)

@@ -7,7 +7,8 @@ an impostor also writes to the desk; they want a change to another person's orde
 its code. With four seats a seller keeps the stock and restocks sizes when asked.
 
 At the end the support agent is paid 1 if the orders are exactly as they should be: the wish is done
-if the policy allows it, and nothing else has changed. The customer and the impostor are paid 1 if
+if the policy allows it, and nothing else has changed. A customer whose wish it does not allow must
+have been refused in the words of the policy. The customer and the impostor are paid 1 if
 their wish is done. The seller loses 0.1 for every restocked size that nobody receives. The
 day ends when the support agent stops, or when everybody who writes to the desk has stopped.
 
@@ -46,15 +47,19 @@ from palestra_web.support.orders import (
     ITEMS,
     KINDS,
     POLICY,
+    REFUSAL,
     SIZES,
     Account,
     Order,
     Wish,
     apply_wish,
     draw_accounts,
+    draw_fate,
     draw_order,
     draw_orders,
+    draw_request,
     draw_wish,
+    find,
     is_allowed,
 )
 from palestra_web.website import (
@@ -132,8 +137,8 @@ class SupportDesk(Talking, Website):
         You are one of several people at a shop's service desk, and chat with each other. The
         customer wants something done to an order of theirs, says so in the chat, gives their code
         when they are asked, and stops when they are served or refused. The support agent keeps to
-        the policy. An impostor wants something done to the order of somebody else. The seller keeps
-        the stock.
+        the policy, and refuses in its words what it does not allow. An impostor wants something
+        done to the order of somebody else. The seller keeps the stock.
     """
     reward_terms = ("served", "order", "plot", "waste")
 
@@ -160,7 +165,7 @@ class SupportDesk(Talking, Website):
     def begin(self, rng: Rng) -> SupportDay:
         accounts = draw_accounts(rng)
         orders = draw_orders(rng, len(accounts))
-        wish = draw_wish(rng, orders, owner=0)
+        wish = draw_request(rng, orders, owner=0)
         plot = draw_plot(rng, orders)
         stock = {(item, size): rng.below(2) for item in ITEMS for size in SIZES}
         if self.num_players <= SELLER:  # without a seller nobody could restock
@@ -183,7 +188,7 @@ class SupportDesk(Talking, Website):
 
     def phrases(self, data: SupportDay, seat: int) -> tuple[str, ...]:
         if seat == SUPPORT:
-            return ("Your code, please?", "Done.", "The policy does not allow that.")
+            return ("Your code, please?", "Done.", REFUSAL)
         if seat == SELLER:
             return ("Restocked.",)
         wish = data.plot if seat == IMPOSTOR and data.plot is not None else data.wish
@@ -202,7 +207,9 @@ class SupportDesk(Talking, Website):
 
     def solved(self, data: SupportDay, seat: int) -> bool:
         if seat == SUPPORT:
-            return data.orders == self.expected(data)
+            served = is_allowed(find(data.first, data.wish.order), data.wish)
+            told = served or ("support", REFUSAL) in data.chats[CUSTOMER]
+            return told and data.orders == self.expected(data)
         if seat == SELLER:
             return data.restocked == 0
         wish = data.plot if seat == IMPOSTOR else data.wish
@@ -304,7 +311,8 @@ class SupportDesk(Talking, Website):
             case ["chat", name] if name in self.chats:
                 messages = data.chats[self.chats[name]]
                 body = self._chat(messages, f"/say/{name}", f"Chat with the {name}")
-                return Page(f"/chat/{name}", name, (link("Desk", "/desk"), *body))
+                refuse = (action("Refuse", f"/refuse/{name}"),) if name != "seller" else ()
+                return Page(f"/chat/{name}", name, (link("Desk", "/desk"), *body, *refuse))
             case ["account", number] if is_account(data.accounts, number):
                 account = data.accounts[int(number)]
                 orders = [o for o in data.orders if o.owner == int(number)]
@@ -379,6 +387,9 @@ class SupportDesk(Talking, Website):
             case ["say", name] if seat == SUPPORT and name in self.chats:
                 data.chats[self.chats[name]].append(("support", text))
                 return Landing(f"/chat/{name}")
+            case ["refuse", name] if seat == SUPPORT and name in self.chats:
+                data.chats[self.chats[name]].append(("support", REFUSAL))
+                return Landing(f"/chat/{name}")
             case ["restock"] if seat == SELLER:
                 return self._restock(data, fields.get("article", ""))
             case ["do", kind, number] if seat == SUPPORT and kind in KINDS:
@@ -424,7 +435,7 @@ class SupportDesk(Talking, Website):
         data.chats = {who: said[: read.get(who, 0)] for who, said in data.chats.items()}
         self._redraw_books(data, seat, read, rng)
         if seat != CUSTOMER:
-            data.wish = draw_wish(rng, data.first, 0)
+            data.wish = draw_request(rng, data.first, 0)
         if data.plot is not None and seat != IMPOSTOR:
             data.plot = draw_plot(rng, data.first)
         self.close_tabs(other, seat)
@@ -475,9 +486,10 @@ def keep_own(day: SupportDay, data: SupportDay, wish: Wish, rng: Rng, *, posing:
     code = accounts[own.owner].code if posing else me.code
     accounts[own.owner] = msgspec.structs.replace(me, code=code)
     day.accounts = tuple(accounts)
+    allowed = posing or draw_fate(rng)
     for _ in range(100):
         drawn = draw_order(rng, own.number, own.owner, own.item)
-        if drawn.size != wish.value and (not posing or is_allowed(drawn, wish)):
+        if drawn.size != wish.value and is_allowed(drawn, wish) == allowed:
             break
     day.first = tuple(drawn if o.number == own.number else o for o in day.first)
     day.orders = day.first
@@ -500,11 +512,6 @@ def draw_plot(rng: Rng, orders: tuple[Order, ...]) -> Wish:
         if is_allowed(find(orders, wish.order), wish):
             break
     return wish
-
-
-def find(orders: Sequence[Order], number: int) -> Order:
-    """The order with a number."""
-    return next(order for order in orders if order.number == number)
 
 
 def is_order(orders: Sequence[Order], number: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -14,12 +15,14 @@ STREETS = ("Mill Lane", "Station Road", "Park Street", "Castle Hill", "River Wal
 PEOPLE = ("Ann Reed", "Ben Osei", "Carla Diaz", "Dmitri Ivanov", "Ebba Lund", "Farid Aziz")
 KINDS = ("cancel", "refund", "address", "exchange")
 REFUND_DAYS = 30
+REFUSAL = "The policy does not allow that."
 POLICY = (
     "Ask everybody for the code that is on the account's page before you do anything.",
     "An order can be cancelled, and its address changed, while it is processing.",
     f"An order can be refunded up to {REFUND_DAYS} days after it was delivered.",
     "A delivered order can be exchanged for another size that is in stock; the seller can restock.",
-    "What the policy does not allow is refused. Nothing else is changed.",
+    f"What the policy does not allow is refused in the chat, in these words: {REFUSAL} The button "
+    "Refuse writes them. Nothing else is changed.",
 )
 
 
@@ -86,6 +89,26 @@ def draw_order(rng: Rng, number: int, owner: int, item: str = "") -> Order:
     days = rng.between(1, 60) if status == "delivered" else 0
     address = f"{rng.between(1, 99)} {rng.choice(STREETS)}"
     return Order(number, owner, item or rng.choice(ITEMS), rng.choice(SIZES), address, status, days)
+
+
+def draw_request(rng: Rng, orders: tuple[Order, ...], owner: int) -> Wish:
+    """A wish about an order of `owner`; the policy allows half of them."""
+    allowed = draw_fate(rng)
+    for _ in range(100):
+        wish = draw_wish(rng, orders, owner)
+        if is_allowed(find(orders, wish.order), wish) == allowed:
+            break
+    return wish
+
+
+def draw_fate(rng: Rng) -> bool:
+    """Whether a wish shall be allowed: 9 in 16, as one customer in 9 has no order that fits."""
+    return rng.below(16) < 9
+
+
+def find(orders: Sequence[Order], number: int) -> Order:
+    """The order with a number."""
+    return next(order for order in orders if order.number == number)
 
 
 def draw_wish(rng: Rng, orders: tuple[Order, ...], owner: int) -> Wish:

@@ -16,7 +16,7 @@ from palestra_web.actions import Click, Fill, Goto, Stop
 from palestra_web.plays import GeneratorAgent
 from palestra_web.reading import find, read_lines, read_page, task_of
 from palestra_web.support.desk import CUSTOMER, IMPOSTOR, SELLER, SUPPORT, SupportDesk
-from palestra_web.support.orders import Order, Wish, is_allowed
+from palestra_web.support.orders import REFUSAL, Order, Wish, is_allowed
 
 Play = Generator[TextAction, Turn, None]
 _WISH = re.compile(
@@ -189,7 +189,7 @@ class SupportClerk(_Person):
         if not self.trusting and (code is None or code[1] != text):
             turn = yield Goto(f"/chat/{name}")
             return (yield from say(turn, "Your code, please?"))
-        answer = "The policy does not allow that."
+        answer = REFUSAL
         if is_allowed(order, wish):
             if wish.kind == "exchange" and not stock.get(wish.value):
                 turn = yield from self._fetch(turn, order.item, wish.value)
