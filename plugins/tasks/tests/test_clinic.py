@@ -12,6 +12,7 @@ import numpy as np
 import palestra
 import pytest
 from palestra import InvalidAction, Rng
+from palestra.kernel.registry import registry
 from palestra.records.metrics import measure
 from palestra_tasks.clinic.counselling import (
     CHAIN_TOPICS,
@@ -226,6 +227,8 @@ def test_a_patient_who_speaks_is_not_answered_for() -> None:
 
 # Counselling
 
+SPLITS = registry().environment("tasks/Counselling-v0").splits
+
 
 @pytest.mark.parametrize("move", MOVES)
 def test_feelings_change_with_the_stated_chances(move: str) -> None:
@@ -242,12 +245,12 @@ def test_feelings_change_with_the_stated_chances(move: str) -> None:
 
 
 def test_patience_is_rewarded_and_harm_is_not() -> None:
-    assert mean_score("tasks/Counselling-v0", "counsellor-patient", 6) > 0.9
-    assert mean_score("tasks/Counselling-v0", "counsellor-blunt", 6) < 0
+    assert mean_score("tasks/Counselling-v0", "counsellor-patient", 6, **SPLITS["chain"]) > 0.9
+    assert mean_score("tasks/Counselling-v0", "counsellor-blunt", 6, **SPLITS["chain"]) < 0
 
 
 def test_trust_follows_by_hand_and_fades_between_sessions() -> None:
-    episode = palestra.Episode(Counselling(sessions=2, length=3), 6)
+    episode = palestra.Episode(Counselling(seeker="chain", sessions=2, length=3), 6)
     trust = episode.state.trust
     for move in ("reflect", "reflect", "affirm"):
         episode.act({0: Say(move, LINES[move])})
@@ -268,7 +271,12 @@ def constant_pay(game: Counselling, acts: Sequence[Any], seeds: range) -> float:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"sessions": 3, "length": 20}, {"depth": "deep", "sessions": 3, "length": 20}]
+    "options",
+    [
+        SPLITS["chain"],
+        {"seeker": "chain", "sessions": 3, "length": 20},
+        {"seeker": "chain", "depth": "deep", "sessions": 3, "length": 20},
+    ],
 )
 def test_no_constant_act_and_no_round_of_topics_reaches_a_seeker(options: dict[str, Any]) -> None:
     game = Counselling(**options)
@@ -421,12 +429,12 @@ def test_the_emotions_of_a_deep_seeker_settle_as_their_matrix_says() -> None:
 
 
 def deep(seed: int) -> palestra.Episode:
-    return palestra.Episode(Counselling(depth="deep", sessions=2, length=8), seed)
+    return palestra.Episode(Counselling(seeker="chain", depth="deep", sessions=2, length=8), seed)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_complaint_waits_until_its_topic_is_touched(seed: int) -> None:
-    game = Counselling(depth="deep", sessions=2, length=8)
+    game = Counselling(seeker="chain", depth="deep", sessions=2, length=8)
     state = game.initial_state(seed)
     topic = CHAIN_TOPICS[CHAINS.index(state.chain)][0]
     heard = []
@@ -454,7 +462,7 @@ def test_what_happened_between_sessions_is_told_once() -> None:
 
 
 def test_touching_topics_reaches_a_deep_seeker_whom_patience_does_not() -> None:
-    options = {"depth": "deep", "sessions": 3}
+    options = SPLITS["deep"]
     assert mean_score("tasks/Counselling-v0", "counsellor-patient", 8, **options) == 0
     assert mean_score("tasks/Counselling-v0", "counsellor-searching", 8, **options) > 0.2
 
@@ -463,7 +471,7 @@ def test_touching_topics_reaches_a_deep_seeker_whom_patience_does_not() -> None:
 def test_a_counsellor_cannot_tell_complaints_that_a_player_has_not_voiced_as_they_are(
     depth: str,
 ) -> None:
-    game = Counselling(num_players=2, depth=depth, sessions=2, length=4)
+    game = Counselling(seeker="chain", num_players=2, depth=depth, sessions=2, length=4)
     episode = palestra.Episode(game, 3)
     for _ in range(3):
         episode.act({0: Say("reflect", "I see.")})
@@ -479,7 +487,7 @@ def test_a_counsellor_cannot_tell_complaints_that_a_player_has_not_voiced_as_the
 
 
 def test_chains_are_imagined_as_often_as_they_lead_to_what_was_seen() -> None:
-    game = Counselling(num_players=2, depth="deep", sessions=1, length=8)
+    game = Counselling(seeker="chain", num_players=2, depth="deep", sessions=1, length=8)
     touch, affirm = Touch("body", "How is it?"), Say("affirm", "Good.")
     counted, states = np.zeros(len(CHAINS)), []
     for seed in range(1500):
@@ -500,7 +508,7 @@ def test_chains_are_imagined_as_often_as_they_lead_to_what_was_seen() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_words_neither_add_to_pay_nor_take_from_it(move: str, seed: int) -> None:
     def paid(words: str) -> tuple[float, str]:
-        episode = palestra.Episode(Counselling(sessions=1, length=6), seed)
+        episode = palestra.Episode(Counselling(seeker="chain", sessions=1, length=6), seed)
         while not episode.over:
             episode.act({0: Say(move, words)})
         return episode.returns[0], str(episode.outcome and episode.outcome.reason)
@@ -509,7 +517,7 @@ def test_words_neither_add_to_pay_nor_take_from_it(move: str, seed: int) -> None
     assert "No words were read" in paid("Shut up.")[1]
 
 
-@pytest.mark.parametrize("options", [{}, {"depth": "deep"}, {"num_players": 2}])
+@pytest.mark.parametrize("options", [{}, SPLITS["deep"], {"num_players": 2}])
 def test_who_is_paid_for_moves_is_told_that_words_are_not_read(options: dict[str, Any]) -> None:
     game = Counselling(**options)
     assert "neither the seeker nor the score reads your words" in game.rules_for(0)

@@ -325,7 +325,7 @@ def test_a_generated_seeker_with_two_seats_passes_the_conformance_tests(check: s
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"beliefs": "rare"}, "set seeker to small"),
+        ({"seeker": "chain", "beliefs": "rare"}, "set seeker to small"),
         ({"seeker": "small", "depth": "deep"}, "set one of the two"),
     ],
 )

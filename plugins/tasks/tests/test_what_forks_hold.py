@@ -94,7 +94,7 @@ def test_arguments_with_feedback_are_drawn_anew() -> None:
 
 @pytest.mark.parametrize("seats", [1, 2])
 def test_trust_in_a_fork_follows_from_the_moves_alone(seats: int) -> None:
-    game = Counselling(num_players=seats)
+    game = Counselling(seeker="chain", num_players=seats)
     spreads = []
     for seed in range(8):
         episode, rng = Episode(game, seed), Rng(seed)
@@ -109,7 +109,7 @@ def test_trust_in_a_fork_follows_from_the_moves_alone(seats: int) -> None:
 
 
 def test_the_seeker_never_reads_the_kind_of_a_move() -> None:
-    game = Counselling(num_players=2)
+    game = Counselling(seeker="chain", num_players=2)
     episode = Episode(game, 1)
     episode.act({0: Say("confront", "Is that so?")})
     assert "confront" not in "\n".join([episode.prompt(1), *episode.scene(1).texts()])
@@ -119,7 +119,7 @@ def test_the_seeker_never_reads_the_kind_of_a_move() -> None:
 
 @pytest.mark.parametrize("depth", ["plain", "deep"])
 def test_the_seeker_imagines_the_kinds_of_moves(depth: str) -> None:
-    game = Counselling(num_players=2, depth=depth)
+    game = Counselling(seeker="chain", num_players=2, depth=depth)
     for seed in range(4):
         episode, rng = Episode(game, seed), Rng(seed)
         for _ in range(13):  # the seeker is to act

@@ -3,26 +3,26 @@
 A study of agents and no help for anybody: the seeker is a program, and whoever needs help should
 turn to people.
 
-The seeker has a profile, a chain of complaints from what is easy to say to what lies beneath, and
-an emotion. In each turn the counsellor says something in one of eight ways (a move) and in words;
-an emotion modulator changes the seeker's emotion, and a complaint elicitor decides whether the
-next complaint is voiced, which asks for enough trust and for calm. A move with the effect of the
-one before it in the session does no good, so that nobody is reached by one kind of move alone.
+A seeker has a generated inner structure (`seekers.py`): trees of complaints with a root each, a
+belief behind it, manners, what reaches this seeker in which manner, what was tried, and readiness.
+The counsellor finds out what helps by asking and by moves, and offers one step a topic; the share
+of roots with a step that helps is paid. There is no chance after the start. `beliefs="rare"` has
+beliefs that the splits for training never have.
+
+With `seeker="chain"` a seeker has a profile, a chain of complaints from what is easy to say to what
+lies beneath, and an emotion. Four chains make 16 different courses at most, so that this is a
+demonstration. In each turn the counsellor says something in one of eight ways (a move) and in
+words; an emotion modulator changes the seeker's emotion, and a complaint elicitor decides whether
+the next complaint is voiced, which asks for enough trust and for calm. A move with the effect of
+the one before it in the session does no good, so that nobody is reached by one kind of move alone.
 Three layers of memory: what was said in this session, a summary of each earlier one, and a scale
 that is filled in before each session and fetched with `Recall`. A later session resumes where trust
-has faded a little.
+has faded a little. The share of complaints voiced is paid.
 
-Four chains of complaints make 16 different courses at most, so that this is a demonstration. With
-`seeker="small"`, `"medium"` or `"large"` a seeker has a generated inner structure (`seekers.py`):
-trees of complaints with a root each, a belief behind it, manners, what reaches this seeker in which
-manner, what was tried, and readiness. The counsellor finds out what helps by asking and by moves,
-and offers one step a topic; the share of roots with a step that helps is paid. There is no chance
-after the start. `beliefs="rare"` has beliefs that the splits for training never have.
-
-With `depth="deep"` the seeker is harder to reach. A complaint is voiced only in a session in which
-its topic was touched, and a topic that lies too deep makes them feel worse. Something happens
-between sessions, which they tell if they are asked or heard. And one move in ten stirs them: the
-emotion is then drawn anew.
+With `depth="deep"` a seeker with a chain is harder to reach. A complaint is voiced only in a
+session in which its topic was touched, and a topic that lies too deep makes them feel worse.
+Something happens between sessions, which they tell if they are asked or heard. And one move in ten
+stirs them: the emotion is then drawn anew.
 
 After Wang, Wang, Wang et al., "AnnaAgent: Dynamic Evolution Agent System with Multi-Session Memory
 for Realistic Seeker Simulation", 2025: emotion modulation, complaint chains and tertiary memory.
@@ -31,8 +31,8 @@ numbers, so that a study can be repeated, and the seeker's lines come from templ
 a player speaks as the seeker: they read profile, emotion and the complaint that they may voice, and
 choose the words, while the rules decide how they feel.
 
-What is scored is the choice of moves: the share of complaints voiced, less 0.05 for each harmful
-move, paid as the term `choice_of_moves`. No rule reads the words, so a kind move with unkind words
+What is scored is the choice of moves, less 0.05 for each harmful move, paid as the term
+`choice_of_moves`. No rule reads the words, so a kind move with unkind words
 is paid as a kind move. To score the words as well, give the episodes to a model through the reward
 `judge` with `pays="product"`: what the game paid times the judge's grade, so that pay needs both.
 
@@ -272,10 +272,11 @@ class SeekerState(TaskState):
         "for Realistic Seeker Simulation"
     ),
     splits={
-        "one-session": {"sessions": 1, "length": 12},
-        "several-sessions": {"sessions": 3},
         "two-players": {"num_players": 2},
-        "deep": {"depth": "deep", "sessions": 3},
+        "chain": {"seeker": "chain", "length": 10},
+        "one-session": {"seeker": "chain", "sessions": 1, "length": 12},
+        "several-sessions": {"seeker": "chain", "sessions": 3, "length": 10},
+        "deep": {"seeker": "chain", "depth": "deep", "sessions": 3, "length": 10},
         **{
             f"{held}{size}": {"seeker": size, "beliefs": beliefs, "sessions": 2, "length": length}
             for held, beliefs in (("", "common"), ("held-out-", "rare"))
@@ -304,7 +305,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
         int, Meta(ge=1, le=2, description="1: the counsellor; 2: a player speaks as the seeker")
     ] = 1
     sessions: Annotated[int, Meta(ge=1, le=10, description="sessions of the course")] = 2
-    length: Annotated[int, Meta(ge=1, le=60, description="counsellor's moves in a session")] = 10
+    length: Annotated[int, Meta(ge=1, le=60, description="counsellor's moves in a session")] = 18
     depth: Annotated[
         Literal["plain", "deep"],
         Meta(description="the seeker; deep: topics have to be touched, and things happen"),
@@ -315,7 +316,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
             description="chain: one of four chains of complaints, a demonstration; others: a "
             "generated seeker, with 2 roots (small, medium) or 3"
         ),
-    ] = "chain"
+    ] = "medium"
     beliefs: Annotated[
         Literal["all", "common", "rare"],
         Meta(description="beliefs of a generated seeker; rare: three kinds, held out"),
