@@ -301,14 +301,14 @@ def test_f1_is_scikit_learns() -> None:
 
 
 def test_silence_has_no_recall_and_no_false_alarm() -> None:
-    (record,) = palestra.play("tasks/Proactive-v0", agents="proactive-silent", seed=2)
+    (record,) = palestra.play("tasks/Proactive-v0", agents="proactive-silent", seed=2, day="none")
     (found,) = [e.data["verdict"] for e in record.events if "verdict" in e.data]
     assert found["recall"] == 0
     assert found["false_alarms"] == 0
 
 
 def test_whoever_is_told_the_needs_has_an_f1_of_1() -> None:
-    game = Proactive(turns=60)
+    game = Proactive(day="none", turns=60)
     episode = palestra.Episode(game, 3)
     while not episode.over:
         need = episode.state.need
@@ -319,7 +319,7 @@ def test_whoever_is_told_the_needs_has_an_f1_of_1() -> None:
 
 def test_helpers_are_ranked() -> None:
     scores = [
-        mean_score("tasks/Proactive-v0", agents, 4)
+        mean_score("tasks/Proactive-v0", agents, 4, day="none")
         for agents in ("proactive-matching", "proactive-silent", "proactive-eager")
     ]
     assert scores == sorted(scores, reverse=True)
@@ -543,7 +543,9 @@ def test_every_kind_of_incident_is_drawn() -> None:
 
 
 def test_the_runbook_knows_ten_causes_and_the_five_of_old_are_not_enough() -> None:
-    assert mean_score("tasks/Incident-v0", "incident-runbook", 30, causes="ten") == 1.0
+    assert (
+        mean_score("tasks/Incident-v0", "incident-runbook", 30, system="none", causes="ten") == 1.0
+    )
     incident = next(i for n in range(99) if (i := draw_incident(7, n, None, TEN)).kind == "flag")
     service = incident.service
     valid, specific, right = quality([f"turn-off {service} {incident.named}"], incident.remedy)
@@ -562,13 +564,15 @@ def test_correctness_is_scikit_learns_jaccard() -> None:
 
 
 def test_a_team_hears_notes_and_one_hands_in() -> None:
-    assert mean_score("tasks/Incident-v0", "incident-runbook", 4, num_players=3) == 1.0
-    assert mean_score("tasks/Incident-v0", "incident-vague", 4, num_players=3) == 0.0
+    assert (
+        mean_score("tasks/Incident-v0", "incident-runbook", 4, system="none", num_players=3) == 1.0
+    )
+    assert mean_score("tasks/Incident-v0", "incident-vague", 4, system="none", num_players=3) == 0.0
 
 
 @pytest.mark.parametrize("brief", [Brief("memory", "", "low"), Brief("disk", "look", "high")])
 def test_a_brief_without_a_command_is_paid_nothing(brief: Brief) -> None:
-    episode = palestra.Episode(IncidentResponse(), 0)
+    episode = palestra.Episode(IncidentResponse(system="none"), 0)
     episode.act({0: brief})
     assert episode.returns[0] == 0
 
@@ -578,7 +582,7 @@ def test_a_brief_without_a_command_is_paid_nothing(brief: Brief) -> None:
 def test_no_seat_reads_what_to_do_before_somebody_consults_the_runbook(
     seats: int, causes: str
 ) -> None:
-    game = IncidentResponse(num_players=seats, causes=causes)
+    game = IncidentResponse(system="none", num_players=seats, causes=causes)
     episode = palestra.Episode(game, 5)
     for seat in range(seats):
         assert not [c for c in COMMANDS if f"{c} " in episode.prompt(seat, 0)]
@@ -596,7 +600,7 @@ def test_a_brief_written_unread_earns_what_guessing_the_cause_allows(
     guess: str, causes: str
 ) -> None:
     """It knows the service from the alert, the runbook by heart, and offers what it can at once."""
-    game, forms = IncidentResponse(causes=causes), RUNBOOK[guess].commands
+    game, forms = IncidentResponse(system="none", causes=causes), RUNBOOK[guess].commands
     likely = {"VERSION": ("v2.5.9",), "REPLICAS": ("4", "6", "8", "10"), "FLAG": ("dark-mode",)}
     likely |= {"ZONE": ("north", "south", "east"), "CLIENT": ("client-500",), "OTHER": ("cart",)}
     kinds = KINDS if causes == "five" else TEN
@@ -627,7 +631,7 @@ def test_only_the_true_cause_with_its_commands_is_paid(hidden: int, kinds: tuple
 
 
 def test_causes_and_pages_are_named_and_others_refused() -> None:
-    episode = palestra.Episode(IncidentResponse(), 0)
+    episode = palestra.Episode(IncidentResponse(system="none"), 0)
     with pytest.raises(InvalidAction, match="'deploy'"):
         episode.act({0: Brief("x", "restart auth", "low")})
     with pytest.raises(InvalidAction, match="'memory'"):

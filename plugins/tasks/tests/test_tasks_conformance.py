@@ -26,10 +26,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
         "depth": "deep",
     },
     "tasks/Proactive-v0": {"day": "small", "turns": 8, "noise": 30},
-    "tasks/Incident-v0": {"num_players": 3, "causes": "ten"},
+    "tasks/Incident-v0": {"num_players": 3, "system": "none", "causes": "ten"},
     "tasks/DataTeacher-v0": {"course": "small", "structure": "tree", "turns": 4},
     "tasks/EnvGen-v0": {"practice": 8, "turns": 2, "original": "heist"},
-    "tasks/AutoEnv-v0": {"rules": "any", "pays": "collect", "skin": "inverted"},
+    "tasks/AutoEnv-v0": {"drawn": "none", "pays": "collect", "skin": "inverted"},
 }
 
 test_conformance = conformance("palestra_tasks", variants=VARIANTS)

@@ -25,7 +25,7 @@ def redrawn(episode: Episode, seat: int = 0) -> list[Any]:
 def test_panels_that_were_not_read_are_drawn_anew(
     shown: tuple[str, ...], seed: int, causes: str
 ) -> None:
-    episode = Episode(palestra.game("tasks/Incident-v0", causes=causes), seed)
+    episode = Episode(palestra.game("tasks/Incident-v0", system="none", causes=causes), seed)
     for panel in shown:
         episode.act({0: Read(panel)})
     true = incident_of(episode.state)
@@ -50,7 +50,7 @@ def test_panels_that_were_not_read_are_drawn_anew(
 
 
 def test_a_fork_of_a_fork_shows_the_same_panels() -> None:
-    game = IncidentResponse()
+    game = IncidentResponse(system="none")
     episode = Episode(game, 1)
     episode.act({0: Read("metrics")})
     first = game.determinize(episode.state, 0, Rng(1))
