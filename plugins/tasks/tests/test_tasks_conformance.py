@@ -8,12 +8,12 @@ import palestra
 from palestra.testing import agent_conformance, conformance
 
 VARIANTS: dict[str, dict[str, Any]] = {
-    "tasks/OptiMUS-v0": {"form": "clauses", "distractors": 3, "telling": "other"},
+    "tasks/OptiMUS-v0": {"story": "any", "form": "clauses", "distractors": 3, "telling": "other"},
     "tasks/BoxingGym-v0": {"num_players": 2, "budget": 3, "queries": 2, "story": False},
-    "tasks/Econometrics-v0": {"study": "composed", "size": "medium", "rows": 300, "turns": 6},
-    "tasks/DataRoom-v0": {"level": "hard", "turns": 9},
+    "tasks/Econometrics-v0": {"study": "any", "rows": 300, "turns": 6},
+    "tasks/DataRoom-v0": {"company": "plain", "level": "hard", "turns": 9},
     "tasks/Errands-v0": {"kind": "edit", "rows": 15},
-    "tasks/MLWorkspace-v0": {"project": "small", "traits": "rare", "turns": 6},
+    "tasks/MLWorkspace-v0": {"project": "plain", "turns": 6},
     "tasks/DeepSearch-v0": {"hops": 9, "described": False, "size": 30},
     "tasks/Reranking-v0": {"num_players": 2, "queries": 2, "stale": 1.0},
     "tasks/FastCode-v0": {"num_players": 2, "functions": 2, "turns": 7},
