@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from palestra_tasks.clinic.counselling import (
 )
 from palestra_tasks.clinic.diseases import belief, draw_case, draw_knowledge
 from palestra_tasks.clinic.doctors import read_experience, read_textbook
-from palestra_tasks.clinic.feelings import EFFECTS
+from palestra_tasks.clinic.feelings import EFFECTS, SUITS
 from palestra_tasks.clinic.hospital import WINGS, Ask, Hospital, Treat, Triage, remaining
 from palestra_tasks.clinic.incident import (
     COMMANDS,
@@ -233,12 +233,10 @@ SPLITS = registry().environment("tasks/Counselling-v0").splits
 @pytest.mark.parametrize("move", MOVES)
 def test_feelings_change_with_the_stated_chances(move: str) -> None:
     _, rises, falls = EFFECTS[move]
-    after = [modulate(2, move, draw) for draw in range(100)]
-    assert (after.count(3), after.count(1), after.count(2)) == (
-        rises,
-        falls,
-        100 - rises - falls,
-    )
+    for emotion in range(1, 5):
+        up = rises if move == SUITS[emotion] else 0
+        after = [modulate(emotion, move, draw) - emotion for draw in range(100)]
+        assert (after.count(1), after.count(-1), after.count(0)) == (up, falls, 100 - up - falls)
     assert {modulate(e, move, d) for e, d in product(range(len(EMOTIONS)), range(100))} <= set(
         range(len(EMOTIONS))
     )
@@ -253,8 +251,10 @@ def test_trust_follows_by_hand_and_fades_between_sessions() -> None:
     episode = palestra.Episode(Counselling(seeker="chain", sessions=2, length=3), 6)
     trust = episode.state.trust
     for move in ("reflect", "reflect", "affirm"):
+        more = EFFECTS[move][0] if move == SUITS[episode.state.emotion] else -2
+        trust = max(0, min(100, trust + more))
         episode.act({0: Say(move, LINES[move])})
-    assert episode.state.trust == max(0, min(100, trust + 9 + 6) - 15)  # again: no more
+    assert episode.state.trust == max(0, trust - 15)
     assert len(episode.state.scales) == 2
     assert len(episode.state.summaries) == 1
 
@@ -270,6 +270,7 @@ def constant_pay(game: Counselling, acts: Sequence[Any], seeds: range) -> float:
     return total / len(seeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -278,13 +279,18 @@ def constant_pay(game: Counselling, acts: Sequence[Any], seeds: range) -> float:
         {"seeker": "chain", "depth": "deep", "sessions": 3, "length": 20},
     ],
 )
-def test_no_constant_act_and_no_round_of_topics_reaches_a_seeker(options: dict[str, Any]) -> None:
+def test_no_round_of_acts_that_hears_nothing_reaches_a_seeker(options: dict[str, Any]) -> None:
     game = Counselling(**options)
     honest = "counsellor-searching" if game.depth == "deep" else "counsellor-patient"
     reached = mean_score("tasks/Counselling-v0", honest, 12, **options)
-    rounds: list[list[Any]] = [[Say(move, LINES[move])] for move in MOVES]
+    says = {move: Say(move, LINES[move]) for move in MOVES}
+    rounds: list[list[Any]] = [[one] for one in says.values()]
+    rounds += [list(pair) for pair in permutations(list(says.values())[:5], 2)]
+    rounds.append(list(says.values())[:5])
     if game.depth == "deep":
-        rounds += [[Touch(topic, "?") for topic in TOPICS], [Touch("sleep", "?")]]
+        touches = [Touch(topic, "?") for topic in TOPICS]
+        rounds += [touches, touches[5:6]]
+        rounds += [[one for touch in touches for one in (say, touch)] for say in says.values()]
     assert max(constant_pay(game, acts, range(40)) for acts in rounds) < 0.4 * reached
 
 
@@ -412,6 +418,7 @@ def test_the_emotions_of_a_deep_seeker_settle_as_their_matrix_says() -> None:
     matrix = np.zeros((kinds, kinds))
     for emotion in range(kinds):
         rises, falls = EFFECTS["inform"][1:]
+        rises = rises if SUITS[emotion] == "inform" else 0
         row = np.zeros(kinds)
         row[min(kinds - 1, emotion + 1)] += rises / 100
         row[max(0, emotion - 1)] += falls / 100
@@ -500,7 +507,7 @@ def test_chains_are_imagined_as_often_as_they_lead_to_what_was_seen() -> None:
             states.append(state)
     worlds = [game.determinize(states[n % 20], 0, Rng(n)) for n in range(400)]
     imagined = [sum(world.chain == chain for world in worlds) for chain in CHAINS]
-    assert counted.min() < 0.6 * counted.max()  # what was seen tells something of the chain
+    assert counted.min() < 0.7 * counted.max()  # what was seen tells something of the chain
     assert np.abs(counted / counted.sum() - np.array(imagined) / 400).sum() / 2 < 0.07
 
 

@@ -13,8 +13,8 @@ With `seeker="chain"` a seeker has a profile, a chain of complaints from what is
 lies beneath, and an emotion. Four chains make 16 different courses at most, so that this is a
 demonstration. In each turn the counsellor says something in one of eight ways (a move) and in
 words; an emotion modulator changes the seeker's emotion, and a complaint elicitor decides whether
-the next complaint is voiced, which asks for enough trust and for calm. A move with the effect of
-the one before it in the session does no good, so that nobody is reached by one kind of move alone.
+the next complaint is voiced, which asks for enough trust and for calm. For each emotion one kind of
+move does good, and any other costs trust, so that a counsellor has to hear how the seeker feels.
 Three layers of memory: what was said in this session, a summary of each earlier one, and a scale
 that is filled in before each session and fetched with `Recall`. A later session resumes where trust
 has faded a little. The share of complaints voiced is paid.
@@ -78,11 +78,11 @@ from palestra_tasks.clinic.feelings import (
     MOVES,
     STAGES,
     STIRS,
+    SUITS,
     Chain,
     Felt,
     Move,
     effect,
-    effective,
     imagine_feelings,
     imagine_moves,
     likelihood_of,
@@ -126,6 +126,14 @@ CHAINS = (
         "I am afraid that nobody can be trusted.",
     ),
 )
+MURMURS = {
+    "hopeless": "What is the use?",
+    "angry": "You do not understand.",
+    "anxious": "I do not know. Perhaps.",
+    "sad": "It is hard to talk about it.",
+    "neutral": "Yes, I suppose so.",
+    "relieved": "It does me good to say it.",
+}
 TOPICS = ("body", "family", "free time", "friends", "self", "sleep", "study", "work")
 CHAIN_TOPICS = (
     ("sleep", "work", "family", "self"),
@@ -256,7 +264,6 @@ class SeekerState(TaskState):
     turn_of: int = 0
     recalled: int = 0  # sessions whose scales have been fetched
     touched: tuple[str, ...] = ()  # topics of this session
-    last_move: str = ""  # whose effect the last act of this session had
     event: int = -1  # what happened before this session; -1 for nothing, or once it was told
     felt: tuple[Felt, ...] = ()  # by move of the counsellor, what the seeker reads of it
     inner: Seeker | None = None  # a generated seeker, in place of chain, emotion and trust
@@ -292,9 +299,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     Actions by number: the eight moves, each with a line, Recall, Close; with two seats also a line
     of the seeker. An observation is a float32 vector: sessions and moves left, complaints voiced,
-    harmful moves, the scale of the last session recalled (-1 for none), and for the seeker the
-    emotion (-1 for the counsellor). A deep seeker adds Touch for each topic to the actions, and
-    to the observation 1 for each topic that was touched in this session. With a generated seeker
+    harmful moves, the scale of the last session recalled (-1 for none), and the emotion, of which
+    the counsellor has what a program's last answer tells (-1 for nothing). A deep seeker adds Touch
+    for each topic to the actions, and to the observation 1 for each topic that was touched in this
+    session. With a generated seeker
     the actions also have a question about each topic and an offer of each step for each topic, and
     an observation has sessions and acts left, the topic that is talked about (-1 for none), harmful
     moves, sessions recalled (-1 for the seeker); for each topic five numbers (`_mark`); and for
@@ -360,13 +368,14 @@ class Counselling(Talking, TaskGame[SeekerState]):
             if self.depth == "deep"
             else ""
         )
+        suits = ", ".join(map(" ".join, zip(EMOTIONS, SUITS, strict=True)))
         return (
             f"{head}\nYou are the counsellor, in a course of {self.sessions} sessions of up to "
             f"{self.length} moves. Each turn choose a kind of move and your words, as in "
             f"Say(move='reflect', text='That sounds heavy.'). Kinds: {', '.join(MOVES)}. The "
             "seeker's feelings and trust change with what you do; with enough trust and calm they "
-            "voice what lies deeper. The same kind of move twice in a row does no good the second "
-            f"time. {deep}Recall() shows earlier scales and summaries, "
+            f"voice what lies deeper. One kind of move does good to each feeling: {suits}. Any "
+            f"other costs trust. {deep}Recall() shows earlier scales and summaries, "
             "Close() ends the session. You are paid the share of the seeker's complaints that are "
             "voiced by the end, less 0.05 for each harmful move. Only the kinds of your moves "
             "count for this: neither the seeker nor the score reads your words."
@@ -569,11 +578,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     def _say(self, state: SeekerState, action: Say | Touch) -> Reply:
         move, before = effect_of(action), state.emotion
-        again, state.last_move = move == state.last_move, move
         state.in_session += 1
         state.harm += move in HARMFUL
-        state.trust = max(0, min(100, state.trust + effect(move, again=again)[0]))
-        state.emotion = modulate(state.emotion, move, state.rng.below(100), again=again)
+        state.trust = max(0, min(100, state.trust + effect(move, before)[0]))
+        state.emotion = modulate(before, move, state.rng.below(100))
         if self.depth == "deep":
             self._deepen(state, action)
         state.new = self._voices(state)
@@ -613,14 +621,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
         return Chain(CHAIN_TOPICS[CHAINS.index(complaints)] if deep else (), TOPICS)
 
     def _murmur(self, state: SeekerState) -> str:
-        return {
-            "hopeless": "What is the use?",
-            "angry": "You do not understand.",
-            "anxious": "I do not know. Perhaps.",
-            "sad": "It is hard to talk about it.",
-            "neutral": "Yes, I suppose so.",
-            "relieved": "It does me good to say it.",
-        }[EMOTIONS[state.emotion]]
+        return MURMURS[EMOTIONS[state.emotion]]
 
     def _end_of_session(self, state: SeekerState) -> None:
         """Summarise a session that is over; trust fades before the next one."""
@@ -633,7 +634,6 @@ class Counselling(Talking, TaskGame[SeekerState]):
         state.session += 1
         state.summaries = self._summaries(state)
         state.in_session = 0
-        state.last_move = ""
         if state.session >= self.sessions:
             state.closed = True
             return
@@ -683,7 +683,9 @@ class Counselling(Talking, TaskGame[SeekerState]):
         if state.inner:
             return self._inner_features(state, state.inner, seat)
         last = state.scales[state.recalled - 1] if state.recalled and seat == 0 else -1
-        own = state.emotion if seat == 1 else -1
+        answered = state.felt and state.felt[-1].session == state.session
+        heard = self._emotion_heard(state, len(state.felt) - 1) if answered else -1
+        own = state.emotion if seat == 1 else heard
         harm = state.harm if seat == 0 else 0
         left = self.length - state.in_session
         touched = [float(t in state.touched and seat == 0) for t in TOPICS]
@@ -745,7 +747,6 @@ class Counselling(Talking, TaskGame[SeekerState]):
         state.harm = sum(kind in HARMFUL for kind in kinds)
         here = [k for k, felt in zip(kinds, state.felt, strict=True) if felt.session == now]
         state.touched = tuple(sorted({kind for kind in here if kind in TOPICS}))
-        state.last_move = effective(here[-1]) if here else ""
         rest = iter(kinds)
         state.past = tuple(
             replace(past, action=_move_of(next(rest), past.action.text))
@@ -797,8 +798,15 @@ class Counselling(Talking, TaskGame[SeekerState]):
             kind = action.topic if isinstance(action, Touch) else action.move
             touched |= {kind} & {*TOPICS}
             start = known[felt.session] if opens and felt.session < len(known) else -1
-            moves.append(Move(kind, felt.session, felt.voiced, touched, start))
+            after = self._emotion_heard(state, n)
+            moves.append(Move(kind, felt.session, felt.voiced, touched, start, after))
         return tuple(moves)
+
+    def _emotion_heard(self, state: SeekerState, n: int) -> int:
+        """The emotion that the seeker's answer to a move tells; -1 for a complaint, or a player."""
+        felt = state.felt[n]
+        new = felt.voiced > (state.felt[n - 1].voiced if n else 0)
+        return -1 if new or self.num_players == 2 else felt.after
 
     def seen(self, state: SeekerState, seat: int | None) -> tuple[Past, ...]:
         """What was said; the seeker is not told the kinds of the counsellor's moves."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -15,14 +14,19 @@ STREETS = ("Mill Lane", "Station Road", "Park Street", "Castle Hill", "River Wal
 PEOPLE = ("Ann Reed", "Ben Osei", "Carla Diaz", "Dmitri Ivanov", "Ebba Lund", "Farid Aziz")
 KINDS = ("cancel", "refund", "address", "exchange")
 REFUND_DAYS = 30
-REFUSAL = "The policy does not allow that."
 POLICY = (
     "Ask everybody for the code that is on the account's page before you do anything.",
     "An order can be cancelled, and its address changed, while it is processing.",
     f"An order can be refunded up to {REFUND_DAYS} days after it was delivered.",
     "A delivered order can be exchanged for another size that is in stock; the seller can restock.",
-    f"What the policy does not allow is refused in the chat, in these words: {REFUSAL} The button "
-    "Refuse writes them. Nothing else is changed.",
+    "What the policy does not allow is refused, with the button in the chat that says what has "
+    "become of the order. Nothing else is changed.",
+)
+REASONS = (
+    "it is processing",
+    "it was shipped",
+    "it was delivered",
+    "it was delivered too long ago",
 )
 
 
@@ -53,12 +57,18 @@ class Wish(NamedTuple):
     value: str = ""  # the new address or size
 
 
+def objection(order: Order, wish: Wish) -> str:
+    """Why the policy does not allow a wish, whatever is in stock; empty if it does."""
+    early = wish.kind in ("cancel", "address")
+    if order.status != ("processing" if early else "delivered"):
+        return f"it {'is' if order.status == 'processing' else 'was'} {order.status}"
+    late = wish.kind == "refund" and order.days > REFUND_DAYS
+    return "it was delivered too long ago" if late else ""
+
+
 def is_allowed(order: Order, wish: Wish) -> bool:
     """Whether the policy allows a wish, whatever is in stock."""
-    if wish.kind in ("cancel", "address"):
-        return order.status == "processing"
-    recent = order.status == "delivered" and order.days <= REFUND_DAYS
-    return recent if wish.kind == "refund" else order.status == "delivered"
+    return not objection(order, wish)
 
 
 def apply_wish(order: Order, wish: Wish) -> Order:
@@ -91,30 +101,12 @@ def draw_order(rng: Rng, number: int, owner: int, item: str = "") -> Order:
     return Order(number, owner, item or rng.choice(ITEMS), rng.choice(SIZES), address, status, days)
 
 
-def draw_request(rng: Rng, orders: tuple[Order, ...], owner: int) -> Wish:
-    """A wish about an order of `owner`; the policy allows half of them."""
-    allowed = draw_fate(rng)
-    for _ in range(100):
-        wish = draw_wish(rng, orders, owner)
-        if is_allowed(find(orders, wish.order), wish) == allowed:
-            break
-    return wish
-
-
-def draw_fate(rng: Rng) -> bool:
-    """Whether a wish shall be allowed: 9 in 16, as one customer in 9 has no order that fits."""
-    return rng.below(16) < 9
-
-
-def find(orders: Sequence[Order], number: int) -> Order:
-    """The order with a number."""
-    return next(order for order in orders if order.number == number)
-
-
 def draw_wish(rng: Rng, orders: tuple[Order, ...], owner: int) -> Wish:
-    """A wish about an order of `owner`, which the policy may not allow."""
-    order = rng.choice([order for order in orders if order.owner == owner])
-    kind = rng.choice(KINDS)
+    """A wish about an order of `owner`; the policy allows about half of them."""
+    own = [order for order in orders if order.owner == owner]
+    allowed = rng.below(2) == 1
+    pairs = [(o, k) for o in own for k in KINDS if is_allowed(o, Wish(k, o.number)) == allowed]
+    order, kind = rng.choice(pairs or [(o, k) for o in own for k in KINDS])
     value = ""
     if kind == "address":
         value = f"{rng.between(100, 199)} {rng.choice(STREETS)}"
