@@ -110,6 +110,8 @@ def test_what_an_episode_keeps_is_what_the_game_says(env: str) -> None:
             assert str(episode.legal(seat)) == episode.legal_text(seat)
             assert episode.legal_text(seat) == str(game.legal(state, seat))
             text = episode.action_text(seat, episode.sample(seat, rng))
+            with pytest.raises(palestra.InvalidAction):
+                episode.act(dict.fromkeys(episode.to_act))
             assert episode.parse(seat, text) == game.parse(state, seat, text)
         episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
 

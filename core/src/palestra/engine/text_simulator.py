@@ -84,7 +84,8 @@ class TextSimulator(GameSimulator):
         return self.game.parse(self._state, seat, text)
 
     def _allows(self, seat: int, action: Any) -> bool:
-        return self._read.get(seat) is action or super()._allows(seat, action)
+        read = seat in self._read and self._read[seat] is action  # None was never read
+        return read or super()._allows(seat, action)
 
     def check(self, seat: int, action: Any) -> None:
         if not self._checks or action not in self.legal(seat):
