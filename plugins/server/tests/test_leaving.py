@@ -572,7 +572,7 @@ def test_an_operator_seats_an_agent_of_their_own_file_and_a_client_does_not(tmp_
             opened = await server.create_own(Create("games/TicTacToe-v0", (mine, OPEN)))
             key = server.seat((await server.join(opened.match, Join())).token)
             await server.wait(key, 5)
-            with pytest.raises(palestra.PalestraError, match="unknown agent"):
+            with pytest.raises(palestra.PalestraError, match="clients may not seat"):
                 await server.create(Create("games/TicTacToe-v0", (mine, OPEN)))
             return server.look(key)
 

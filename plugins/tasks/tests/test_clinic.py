@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from itertools import product
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
 import palestra
 import pytest
 from palestra import InvalidAction, Rng
+from palestra.kernel.registry import registry
 from palestra.records.metrics import measure
 from palestra_tasks.clinic.counselling import (
     CHAIN_TOPICS,
@@ -32,7 +33,7 @@ from palestra_tasks.clinic.counselling import (
 )
 from palestra_tasks.clinic.diseases import belief, draw_case, draw_knowledge
 from palestra_tasks.clinic.doctors import read_experience, read_textbook
-from palestra_tasks.clinic.feelings import EFFECTS
+from palestra_tasks.clinic.feelings import EFFECTS, SUITS
 from palestra_tasks.clinic.hospital import WINGS, Ask, Hospital, Treat, Triage, remaining
 from palestra_tasks.clinic.incident import (
     COMMANDS,
@@ -226,32 +227,34 @@ def test_a_patient_who_speaks_is_not_answered_for() -> None:
 
 # Counselling
 
+SPLITS = registry().environment("tasks/Counselling-v0").splits
+
 
 @pytest.mark.parametrize("move", MOVES)
 def test_feelings_change_with_the_stated_chances(move: str) -> None:
     _, rises, falls = EFFECTS[move]
-    after = [modulate(2, move, draw) for draw in range(100)]
-    assert (after.count(3), after.count(1), after.count(2)) == (
-        rises,
-        falls,
-        100 - rises - falls,
-    )
+    for emotion in range(1, 5):
+        up = rises if move == SUITS[emotion] else 0
+        after = [modulate(emotion, move, draw) - emotion for draw in range(100)]
+        assert (after.count(1), after.count(-1), after.count(0)) == (up, falls, 100 - up - falls)
     assert {modulate(e, move, d) for e, d in product(range(len(EMOTIONS)), range(100))} <= set(
         range(len(EMOTIONS))
     )
 
 
 def test_patience_is_rewarded_and_harm_is_not() -> None:
-    assert mean_score("tasks/Counselling-v0", "counsellor-patient", 6) > 0.9
-    assert mean_score("tasks/Counselling-v0", "counsellor-blunt", 6) < 0
+    assert mean_score("tasks/Counselling-v0", "counsellor-patient", 6, **SPLITS["chain"]) > 0.9
+    assert mean_score("tasks/Counselling-v0", "counsellor-blunt", 6, **SPLITS["chain"]) < 0
 
 
 def test_trust_follows_by_hand_and_fades_between_sessions() -> None:
-    episode = palestra.Episode(Counselling(sessions=2, length=3), 6)
+    episode = palestra.Episode(Counselling(seeker="chain", sessions=2, length=3), 6)
     trust = episode.state.trust
     for move in ("reflect", "reflect", "affirm"):
+        more = EFFECTS[move][0] if move == SUITS[episode.state.emotion] else -2
+        trust = max(0, min(100, trust + more))
         episode.act({0: Say(move, LINES[move])})
-    assert episode.state.trust == max(0, min(100, trust + 9 + 6) - 15)  # again: no more
+    assert episode.state.trust == max(0, trust - 15)
     assert len(episode.state.scales) == 2
     assert len(episode.state.summaries) == 1
 
@@ -267,16 +270,27 @@ def constant_pay(game: Counselling, acts: Sequence[Any], seeds: range) -> float:
     return total / len(seeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "options", [{}, {"sessions": 3, "length": 20}, {"depth": "deep", "sessions": 3, "length": 20}]
+    "options",
+    [
+        SPLITS["chain"],
+        {"seeker": "chain", "sessions": 3, "length": 20},
+        {"seeker": "chain", "depth": "deep", "sessions": 3, "length": 20},
+    ],
 )
-def test_no_constant_act_and_no_round_of_topics_reaches_a_seeker(options: dict[str, Any]) -> None:
+def test_no_round_of_acts_that_hears_nothing_reaches_a_seeker(options: dict[str, Any]) -> None:
     game = Counselling(**options)
     honest = "counsellor-searching" if game.depth == "deep" else "counsellor-patient"
     reached = mean_score("tasks/Counselling-v0", honest, 12, **options)
-    rounds: list[list[Any]] = [[Say(move, LINES[move])] for move in MOVES]
+    says = {move: Say(move, LINES[move]) for move in MOVES}
+    rounds: list[list[Any]] = [[one] for one in says.values()]
+    rounds += [list(pair) for pair in permutations(list(says.values())[:5], 2)]
+    rounds.append(list(says.values())[:5])
     if game.depth == "deep":
-        rounds += [[Touch(topic, "?") for topic in TOPICS], [Touch("sleep", "?")]]
+        touches = [Touch(topic, "?") for topic in TOPICS]
+        rounds += [touches, touches[5:6]]
+        rounds += [[one for touch in touches for one in (say, touch)] for say in says.values()]
     assert max(constant_pay(game, acts, range(40)) for acts in rounds) < 0.4 * reached
 
 
@@ -293,14 +307,14 @@ def test_f1_is_scikit_learns() -> None:
 
 
 def test_silence_has_no_recall_and_no_false_alarm() -> None:
-    (record,) = palestra.play("tasks/Proactive-v0", agents="proactive-silent", seed=2)
+    (record,) = palestra.play("tasks/Proactive-v0", agents="proactive-silent", seed=2, day="none")
     (found,) = [e.data["verdict"] for e in record.events if "verdict" in e.data]
     assert found["recall"] == 0
     assert found["false_alarms"] == 0
 
 
 def test_whoever_is_told_the_needs_has_an_f1_of_1() -> None:
-    game = Proactive(turns=60)
+    game = Proactive(day="none", turns=60)
     episode = palestra.Episode(game, 3)
     while not episode.over:
         need = episode.state.need
@@ -311,7 +325,7 @@ def test_whoever_is_told_the_needs_has_an_f1_of_1() -> None:
 
 def test_helpers_are_ranked() -> None:
     scores = [
-        mean_score("tasks/Proactive-v0", agents, 4)
+        mean_score("tasks/Proactive-v0", agents, 4, day="none")
         for agents in ("proactive-matching", "proactive-silent", "proactive-eager")
     ]
     assert scores == sorted(scores, reverse=True)
@@ -404,6 +418,7 @@ def test_the_emotions_of_a_deep_seeker_settle_as_their_matrix_says() -> None:
     matrix = np.zeros((kinds, kinds))
     for emotion in range(kinds):
         rises, falls = EFFECTS["inform"][1:]
+        rises = rises if SUITS[emotion] == "inform" else 0
         row = np.zeros(kinds)
         row[min(kinds - 1, emotion + 1)] += rises / 100
         row[max(0, emotion - 1)] += falls / 100
@@ -421,12 +436,12 @@ def test_the_emotions_of_a_deep_seeker_settle_as_their_matrix_says() -> None:
 
 
 def deep(seed: int) -> palestra.Episode:
-    return palestra.Episode(Counselling(depth="deep", sessions=2, length=8), seed)
+    return palestra.Episode(Counselling(seeker="chain", depth="deep", sessions=2, length=8), seed)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_complaint_waits_until_its_topic_is_touched(seed: int) -> None:
-    game = Counselling(depth="deep", sessions=2, length=8)
+    game = Counselling(seeker="chain", depth="deep", sessions=2, length=8)
     state = game.initial_state(seed)
     topic = CHAIN_TOPICS[CHAINS.index(state.chain)][0]
     heard = []
@@ -454,7 +469,7 @@ def test_what_happened_between_sessions_is_told_once() -> None:
 
 
 def test_touching_topics_reaches_a_deep_seeker_whom_patience_does_not() -> None:
-    options = {"depth": "deep", "sessions": 3}
+    options = SPLITS["deep"]
     assert mean_score("tasks/Counselling-v0", "counsellor-patient", 8, **options) == 0
     assert mean_score("tasks/Counselling-v0", "counsellor-searching", 8, **options) > 0.2
 
@@ -463,7 +478,7 @@ def test_touching_topics_reaches_a_deep_seeker_whom_patience_does_not() -> None:
 def test_a_counsellor_cannot_tell_complaints_that_a_player_has_not_voiced_as_they_are(
     depth: str,
 ) -> None:
-    game = Counselling(num_players=2, depth=depth, sessions=2, length=4)
+    game = Counselling(seeker="chain", num_players=2, depth=depth, sessions=2, length=4)
     episode = palestra.Episode(game, 3)
     for _ in range(3):
         episode.act({0: Say("reflect", "I see.")})
@@ -479,7 +494,7 @@ def test_a_counsellor_cannot_tell_complaints_that_a_player_has_not_voiced_as_the
 
 
 def test_chains_are_imagined_as_often_as_they_lead_to_what_was_seen() -> None:
-    game = Counselling(num_players=2, depth="deep", sessions=1, length=8)
+    game = Counselling(seeker="chain", num_players=2, depth="deep", sessions=1, length=8)
     touch, affirm = Touch("body", "How is it?"), Say("affirm", "Good.")
     counted, states = np.zeros(len(CHAINS)), []
     for seed in range(1500):
@@ -492,7 +507,7 @@ def test_chains_are_imagined_as_often_as_they_lead_to_what_was_seen() -> None:
             states.append(state)
     worlds = [game.determinize(states[n % 20], 0, Rng(n)) for n in range(400)]
     imagined = [sum(world.chain == chain for world in worlds) for chain in CHAINS]
-    assert counted.min() < 0.6 * counted.max()  # what was seen tells something of the chain
+    assert counted.min() < 0.7 * counted.max()  # what was seen tells something of the chain
     assert np.abs(counted / counted.sum() - np.array(imagined) / 400).sum() / 2 < 0.07
 
 
@@ -500,7 +515,7 @@ def test_chains_are_imagined_as_often_as_they_lead_to_what_was_seen() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_words_neither_add_to_pay_nor_take_from_it(move: str, seed: int) -> None:
     def paid(words: str) -> tuple[float, str]:
-        episode = palestra.Episode(Counselling(sessions=1, length=6), seed)
+        episode = palestra.Episode(Counselling(seeker="chain", sessions=1, length=6), seed)
         while not episode.over:
             episode.act({0: Say(move, words)})
         return episode.returns[0], str(episode.outcome and episode.outcome.reason)
@@ -509,7 +524,7 @@ def test_words_neither_add_to_pay_nor_take_from_it(move: str, seed: int) -> None
     assert "No words were read" in paid("Shut up.")[1]
 
 
-@pytest.mark.parametrize("options", [{}, {"depth": "deep"}, {"num_players": 2}])
+@pytest.mark.parametrize("options", [{}, SPLITS["deep"], {"num_players": 2}])
 def test_who_is_paid_for_moves_is_told_that_words_are_not_read(options: dict[str, Any]) -> None:
     game = Counselling(**options)
     assert "neither the seeker nor the score reads your words" in game.rules_for(0)
@@ -535,7 +550,9 @@ def test_every_kind_of_incident_is_drawn() -> None:
 
 
 def test_the_runbook_knows_ten_causes_and_the_five_of_old_are_not_enough() -> None:
-    assert mean_score("tasks/Incident-v0", "incident-runbook", 30, causes="ten") == 1.0
+    assert (
+        mean_score("tasks/Incident-v0", "incident-runbook", 30, system="none", causes="ten") == 1.0
+    )
     incident = next(i for n in range(99) if (i := draw_incident(7, n, None, TEN)).kind == "flag")
     service = incident.service
     valid, specific, right = quality([f"turn-off {service} {incident.named}"], incident.remedy)
@@ -554,13 +571,15 @@ def test_correctness_is_scikit_learns_jaccard() -> None:
 
 
 def test_a_team_hears_notes_and_one_hands_in() -> None:
-    assert mean_score("tasks/Incident-v0", "incident-runbook", 4, num_players=3) == 1.0
-    assert mean_score("tasks/Incident-v0", "incident-vague", 4, num_players=3) == 0.0
+    assert (
+        mean_score("tasks/Incident-v0", "incident-runbook", 4, system="none", num_players=3) == 1.0
+    )
+    assert mean_score("tasks/Incident-v0", "incident-vague", 4, system="none", num_players=3) == 0.0
 
 
 @pytest.mark.parametrize("brief", [Brief("memory", "", "low"), Brief("disk", "look", "high")])
 def test_a_brief_without_a_command_is_paid_nothing(brief: Brief) -> None:
-    episode = palestra.Episode(IncidentResponse(), 0)
+    episode = palestra.Episode(IncidentResponse(system="none"), 0)
     episode.act({0: brief})
     assert episode.returns[0] == 0
 
@@ -570,7 +589,7 @@ def test_a_brief_without_a_command_is_paid_nothing(brief: Brief) -> None:
 def test_no_seat_reads_what_to_do_before_somebody_consults_the_runbook(
     seats: int, causes: str
 ) -> None:
-    game = IncidentResponse(num_players=seats, causes=causes)
+    game = IncidentResponse(system="none", num_players=seats, causes=causes)
     episode = palestra.Episode(game, 5)
     for seat in range(seats):
         assert not [c for c in COMMANDS if f"{c} " in episode.prompt(seat, 0)]
@@ -588,7 +607,7 @@ def test_a_brief_written_unread_earns_what_guessing_the_cause_allows(
     guess: str, causes: str
 ) -> None:
     """It knows the service from the alert, the runbook by heart, and offers what it can at once."""
-    game, forms = IncidentResponse(causes=causes), RUNBOOK[guess].commands
+    game, forms = IncidentResponse(system="none", causes=causes), RUNBOOK[guess].commands
     likely = {"VERSION": ("v2.5.9",), "REPLICAS": ("4", "6", "8", "10"), "FLAG": ("dark-mode",)}
     likely |= {"ZONE": ("north", "south", "east"), "CLIENT": ("client-500",), "OTHER": ("cart",)}
     kinds = KINDS if causes == "five" else TEN
@@ -619,7 +638,7 @@ def test_only_the_true_cause_with_its_commands_is_paid(hidden: int, kinds: tuple
 
 
 def test_causes_and_pages_are_named_and_others_refused() -> None:
-    episode = palestra.Episode(IncidentResponse(), 0)
+    episode = palestra.Episode(IncidentResponse(system="none"), 0)
     with pytest.raises(InvalidAction, match="'deploy'"):
         episode.act({0: Brief("x", "restart auth", "low")})
     with pytest.raises(InvalidAction, match="'memory'"):

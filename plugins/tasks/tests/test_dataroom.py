@@ -69,7 +69,7 @@ def test_the_discounted_value_is_gordons() -> None:
 
 
 def test_files_that_were_not_opened_are_drawn_anew() -> None:
-    game = DataRoom(level="hard")
+    game = DataRoom(company="plain", level="hard")
     episode = palestra.Episode(game, 2)
     episode.act({0: Open("notes.txt")})
     true = write_files(draw_company(episode.state.seeds))
@@ -83,7 +83,7 @@ def test_files_that_were_not_opened_are_drawn_anew() -> None:
 
 
 def test_a_memo_that_contradicts_the_model_loses_its_criterion() -> None:
-    game = DataRoom(level="easy")
+    game = DataRoom(company="plain", level="easy")
 
     def score(memo: str | None) -> float:
         episode = palestra.Episode(game, 3)
@@ -100,7 +100,7 @@ def test_a_memo_that_contradicts_the_model_loses_its_criterion() -> None:
 
 
 def test_half_a_percent_is_close_enough_and_more_is_not() -> None:
-    game = DataRoom(level="easy")
+    game = DataRoom(company="plain", level="easy")
     for factor, right in ((1.004, 1), (1.007, 0), (-1, 0)):
         episode = palestra.Episode(game, 5)
         true = figures(draw_company(episode.state.seeds))["ebitda"]
@@ -128,14 +128,14 @@ def test_what_cannot_be_computed_is_refused_by_name(text: str, why: str) -> None
 @pytest.mark.parametrize("text", ["nan", "inf", "", "twelve", "1e400", "0x10"])
 def test_what_is_no_number_is_not_entered(text: str) -> None:
     assert read_number(text) is None
-    episode = palestra.Episode(DataRoom(), 1)
+    episode = palestra.Episode(DataRoom(company="plain"), 1)
     episode.act({0: Enter("model", "ebitda", text)})
     assert "Not entered" in episode.log[-1][0].text
     assert episode.state.entries == ()
 
 
 def test_the_calculator_computes_as_python_does() -> None:
-    episode = palestra.Episode(DataRoom(), 1)
+    episode = palestra.Episode(DataRoom(company="plain"), 1)
     episode.act({0: Compute("100 * (5 / 4 - 1) - -2 ** 2")})
     assert episode.log[-1][0].text == f"The expression = {100 * (5 / 4 - 1) - -(2**2):.8g}"
 
@@ -143,7 +143,9 @@ def test_the_calculator_computes_as_python_does() -> None:
 def test_notes_matter() -> None:
     means = {}
     for name in ("dataroom-analyst", "dataroom-hasty"):
-        records = palestra.play("tasks/DataRoom-v0", agents=name, seed=0, episodes=8, level="hard")
+        records = palestra.play(
+            "tasks/DataRoom-v0", agents=name, seed=0, episodes=8, company="plain", level="hard"
+        )
         means[name] = sum(record.returns[0] for record in records) / 8
     assert means["dataroom-analyst"] == 1
     assert means["dataroom-hasty"] < 0.5
@@ -151,7 +153,7 @@ def test_notes_matter() -> None:
 
 @pytest.mark.parametrize(("level", "files"), [("easy", 4), ("medium", 8), ("hard", 12)])
 def test_constant_answers_earn_about_nothing(level: str, files: int) -> None:
-    game = DataRoom(level=level)
+    game = DataRoom(company="plain", level=level)
     assert len(game.asked) == files
     truths = [figures(draw_company((s, s + 400, s + 800, s + 1200))) for s in range(300)]
     guesses = {one.name: float(np.median([t[one.name] for t in truths])) for one in game.asked}

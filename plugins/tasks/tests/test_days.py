@@ -282,8 +282,8 @@ def test_a_day_passes_the_conformance_tests(check: str) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"ways": "orders"}, "set day to small"),
-        ({"day": "small", "domain": "writing"}, "leave domain out"),
+        ({"day": "none", "ways": "orders"}, "set day to small"),
+        ({"day": "small", "domain": "writing"}, "set day='none'"),
         ({"day": "small", "turns": 500}, "set turns to 200"),
     ],
 )

@@ -80,7 +80,9 @@ def test_the_method_that_fits_is_not_biased_and_the_naive_one_is(name: str) -> N
 
 def test_whoever_reads_the_story_is_right() -> None:
     for agents, low, high in (("econometrics-reader", 1.0, 1.0), ("econometrics-naive", 0, 0.8)):
-        records = palestra.play("tasks/Econometrics-v0", agents=agents, seed=1, episodes=10)
+        records = palestra.play(
+            "tasks/Econometrics-v0", agents=agents, seed=1, episodes=10, split="texts"
+        )
         assert not any(record.error for record in records), records[0].error
         mean = sum(record.returns[0] for record in records) / 10
         assert low - 1e-3 <= mean <= high + 1e-9

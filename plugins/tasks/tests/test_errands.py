@@ -117,7 +117,7 @@ def test_an_edit_changes_what_is_asked_for_and_nothing_else(seed: int) -> None:
     draft = pd.DataFrame({"line": rows})
     draft["amount"] = draft["line"].str.extract(r"(\d+)").astype(int)
     draft["item"] = draft["line"].str.lower().str.extract(r"([a-z]+(?: [a-z]+)?)")
-    assert len(draft) == 9
+    assert len(draft) == 12
     gone, risen, now, fresh, cost = re.findall(
         r"(.+) was cancelled\. (.+) costs (\d+) now\. New: (.+) for (\d+)\.", files["changes.txt"]
     )[0]

@@ -83,7 +83,7 @@ def test_errors_are_scikit_learns(kind: str) -> None:
 
 
 def test_the_reward_is_the_improvement_on_the_starter() -> None:
-    game = MLWorkspace(data="line")
+    game = MLWorkspace(project="plain", data="line")
     episode = palestra.Episode(game, 4)
     truth = draw_data("line", episode.state.seed)[2].targets
     first, last = (predictions(code, "line", episode.state.seed) for code in (STARTER, LINEAR))
@@ -96,7 +96,7 @@ def test_the_reward_is_the_improvement_on_the_starter() -> None:
 def test_what_counts_is_the_script_that_is_there_at_the_end() -> None:
     paid = []
     for actions in ([], [Undo()], [Program("def predict(rows, targets, queries):\n    return 1")]):
-        episode = palestra.Episode(MLWorkspace(data="line"), 4)
+        episode = palestra.Episode(MLWorkspace(project="plain", data="line"), 4)
         for action in (Program(LINEAR), *actions, Finish()):
             episode.act({0: action})
         paid.append(episode.returns[0])
@@ -120,7 +120,7 @@ def test_what_counts_is_the_script_that_is_there_at_the_end() -> None:
     ],
 )
 def test_a_broken_script_is_refused_by_name_and_nothing_is_lost(body: str, why: str) -> None:
-    episode = palestra.Episode(MLWorkspace(data="line"), 1)
+    episode = palestra.Episode(MLWorkspace(project="plain", data="line"), 1)
     code = f"def predict(rows, targets, queries):\n    {body}"
     for action in (Program(code), Execute()):
         episode.act({0: action})
@@ -134,7 +134,7 @@ def test_a_broken_script_is_refused_by_name_and_nothing_is_lost(body: str, why: 
 
 
 def test_hidden_rows_are_drawn_anew_from_those_that_were_shown() -> None:
-    game = MLWorkspace(data="curve")
+    game = MLWorkspace(project="plain", data="curve")
     episode = palestra.Episode(game, 2)
     true = game.samples(episode.state)
     for action in (Open("train.py"), Execute()):  # which show no row
@@ -154,7 +154,7 @@ def test_hidden_rows_are_drawn_anew_from_those_that_were_shown() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_seed_of_a_fork_deals_the_hidden_rows(kind: str) -> None:
-    episode = palestra.Episode(MLWorkspace(data=kind), 2)
+    episode = palestra.Episode(MLWorkspace(project="plain", data=kind), 2)
     true = draw_data(kind, episode.state.seed)
     for action in (Open("data.csv"), Execute()):
         episode.act({0: action})
@@ -167,7 +167,9 @@ def test_no_seed_of_a_fork_deals_the_hidden_rows(kind: str) -> None:
 def test_experiments_pay() -> None:
     means = {}
     for name in ("experimenter", "experimenter-linear"):
-        records = palestra.play("tasks/MLWorkspace-v0", agents=name, episodes=8, seed=3)
+        records = palestra.play(
+            "tasks/MLWorkspace-v0", agents=name, episodes=8, seed=3, project="plain"
+        )
         assert not any(record.error for record in records)
         means[name] = sum(record.returns[0] for record in records) / 8
     assert means["experimenter"] > means["experimenter-linear"] + 0.2
@@ -178,7 +180,7 @@ def test_experiments_pay() -> None:
 @pytest.mark.parametrize("kind", ["line", "curve", "classes", "series", "project"])
 @pytest.mark.parametrize("seed", range(3))
 def test_no_example_of_a_script_is_better_than_the_first_one(kind: str, seed: int) -> None:
-    options = {"project": "medium"} if kind == "project" else {"data": kind}
+    options = {"project": "medium"} if kind == "project" else {"project": "plain", "data": kind}
     game = MLWorkspace(**options)
     offered = game.options(game.initial_state(seed), 0)[1].fields["code"].samples
     for code in offered:

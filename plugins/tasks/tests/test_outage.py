@@ -293,8 +293,8 @@ def test_a_team_reads_one_anothers_panels_and_the_last_hands_in() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"faults": "rare"}, "set system to small"),
-        ({"system": "small", "causes": "ten"}, "set faults instead"),
+        ({"system": "none", "faults": "rare"}, "set system to small"),
+        ({"system": "small", "causes": "ten"}, "set system='none'"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(

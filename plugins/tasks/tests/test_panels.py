@@ -30,7 +30,7 @@ from palestra_tasks.worlds.panels import (
 SPLITS = {
     name: options
     for name, options in registry().environment("tasks/AutoEnv-v0").splits.items()
-    if "drawn" in options
+    if options["drawn"] != "none"
 }
 
 
@@ -268,4 +268,6 @@ def test_pay_of_the_last_attempt_alone_counts() -> None:
 
 def test_too_few_turns_are_refused_by_name() -> None:
     with pytest.raises(InvalidOption, match=r"turns=12 is too few for drawn='large'.*at least 20"):
-        AutoEnv(drawn="large")
+        AutoEnv(drawn="large", turns=12)
+    with pytest.raises(InvalidOption, match=r"skin='sea' is for the 36 worlds; set drawn='none'"):
+        AutoEnv(skin="sea")

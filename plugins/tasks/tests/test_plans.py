@@ -357,4 +357,4 @@ def test_a_composed_problem_passes_the_conformance_tests(check: str) -> None:
 
 def test_rare_conditions_are_refused_where_nothing_is_composed() -> None:
     with pytest.raises(InvalidOption, match="set story to composed"):
-        OptiMUS(parts="rare")
+        OptiMUS(story="any", parts="rare")

@@ -387,7 +387,12 @@ def test_reading_pays_more_than_fixed_pipelines() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"traits": "rare"}, {"project": "small", "data": "line"}, {"project": "huge"}]
+    "options",
+    [
+        {"project": "plain", "traits": "rare"},
+        {"project": "small", "data": "line"},
+        {"project": "huge"},
+    ],
 )
 def test_options_that_do_not_fit_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(palestra.InvalidOption):

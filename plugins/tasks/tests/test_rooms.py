@@ -32,7 +32,11 @@ from palestra_tasks.analysis.requests import OPERATIONS, Part, read_ask
 from palestra_tasks.analysis.rooms import Room, draw_room, steps_in
 from palestra_tasks.desk import Finish
 
-SPLITS = registry().environment("tasks/DataRoom-v0").splits
+SPLITS = {
+    name: options
+    for name, options in registry().environment("tasks/DataRoom-v0").splits.items()
+    if options["company"] != "plain"
+}
 STEPS = (
     *IN_SHEETS["common"],
     *IN_SHEETS["rare"],
@@ -402,7 +406,10 @@ def test_a_drawn_company_passes_the_conformance_tests(check: str) -> None:
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"traps": "rare"}, "set company to small"), ({"company": "small", "level": "hard"}, "leave")],
+    [
+        ({"company": "plain", "traps": "rare"}, "set company to small"),
+        ({"company": "small", "level": "hard"}, "for company='plain'"),
+    ],
 )
 def test_options_that_contradict_each_other_are_refused(
     options: dict[str, Any], words: str

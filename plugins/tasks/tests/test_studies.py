@@ -451,7 +451,7 @@ def test_samples_and_patterns_of_columns_are_columns() -> None:
     ("options", "what"),
     [
         ({"study": "law", "size": "large"}, "are for study='composed'"),
-        ({"designs": "rare"}, "are for study='composed'"),
+        ({"study": "any", "designs": "rare"}, "are for study='composed'"),
         ({"study": "composed", "rows": 100}, "give 240 to 5000"),
     ],
 )

@@ -25,7 +25,7 @@ def redrawn(episode: Episode, seat: int = 0) -> list[Any]:
 def test_panels_that_were_not_read_are_drawn_anew(
     shown: tuple[str, ...], seed: int, causes: str
 ) -> None:
-    episode = Episode(palestra.game("tasks/Incident-v0", causes=causes), seed)
+    episode = Episode(palestra.game("tasks/Incident-v0", system="none", causes=causes), seed)
     for panel in shown:
         episode.act({0: Read(panel)})
     true = incident_of(episode.state)
@@ -50,7 +50,7 @@ def test_panels_that_were_not_read_are_drawn_anew(
 
 
 def test_a_fork_of_a_fork_shows_the_same_panels() -> None:
-    game = IncidentResponse()
+    game = IncidentResponse(system="none")
     episode = Episode(game, 1)
     episode.act({0: Read("metrics")})
     first = game.determinize(episode.state, 0, Rng(1))
@@ -94,8 +94,8 @@ def test_arguments_with_feedback_are_drawn_anew() -> None:
 
 @pytest.mark.parametrize("seats", [1, 2])
 def test_trust_in_a_fork_follows_from_the_moves_alone(seats: int) -> None:
-    game = Counselling(num_players=seats)
-    spreads = []
+    game = Counselling(seeker="chain", num_players=seats)
+    spreads, within = [], []
     for seed in range(8):
         episode, rng = Episode(game, seed), Rng(seed)
         for _ in range(9):
@@ -103,13 +103,14 @@ def test_trust_in_a_fork_follows_from_the_moves_alone(seats: int) -> None:
             action = Say("reflect", "I see.") if seat == 0 else game.sample(episode.state, 1, rng)
             episode.act({seat: action})
         drawn = {state.trust for state in redrawn(episode)}
-        assert any(abs(trust - episode.state.trust) <= 2 for trust in drawn)
+        within.append(min(drawn) - 2 <= episode.state.trust <= max(drawn) + 2)
         spreads.append(len(drawn))
+    assert sum(within) >= 7  # a rare course is drawn rarely
     assert max(spreads) > 10, "a redraw within 5 of the truth tells the truth"
 
 
 def test_the_seeker_never_reads_the_kind_of_a_move() -> None:
-    game = Counselling(num_players=2)
+    game = Counselling(seeker="chain", num_players=2)
     episode = Episode(game, 1)
     episode.act({0: Say("confront", "Is that so?")})
     assert "confront" not in "\n".join([episode.prompt(1), *episode.scene(1).texts()])
@@ -119,7 +120,7 @@ def test_the_seeker_never_reads_the_kind_of_a_move() -> None:
 
 @pytest.mark.parametrize("depth", ["plain", "deep"])
 def test_the_seeker_imagines_the_kinds_of_moves(depth: str) -> None:
-    game = Counselling(num_players=2, depth=depth)
+    game = Counselling(seeker="chain", num_players=2, depth=depth)
     for seed in range(4):
         episode, rng = Episode(game, seed), Rng(seed)
         for _ in range(13):  # the seeker is to act
@@ -129,7 +130,7 @@ def test_the_seeker_imagines_the_kinds_of_moves(depth: str) -> None:
             episode.act({seat: action})
         copies = redrawn(episode, 1)
         assert len({copy.harm for copy in copies}) > 1
-        assert len({copy.trust for copy in copies}) > 5
+        assert len({copy.trust for copy in copies}) > 3
         assert len({tuple(past.action for past in copy.past) for copy in copies}) > DRAWS // 2
         for copy in copies:
             moves = [past.action for past in copy.past if isinstance(past.action, Say)]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import palestra
 import pytest
 from palestra import InvalidOption, Rng, quote
 from palestra_web.pages import clean
-from palestra_web.reading import read_lines
-from palestra_web.support.desk import CUSTOMER, IMPOSTOR, SELLER, SUPPORT, SupportDesk
-from palestra_web.support.orders import Order, Wish, apply_wish, is_allowed
+from palestra_web.reading import find as find_element
+from palestra_web.reading import read_lines, read_page
+from palestra_web.support.desk import CUSTOMER, IMPOSTOR, SELLER, SUPPORT, SupportDesk, find
+from palestra_web.support.orders import REASONS, Order, Wish, apply_wish, is_allowed, objection
 from palestra_web.support.people import conversation
 
 PEOPLE = ["simulated-customer", "support-clerk", "impostor", "stock-keeper"]
@@ -70,6 +72,42 @@ def test_a_clerk_who_trusts_everybody_serves_every_impostor(seats: int) -> None:
     )
     assert all(record.returns[IMPOSTOR] == 1 for record in records)
     assert not any(record.returns[SUPPORT] for record in records)
+
+
+@pytest.mark.parametrize("seats", [2, 3, 4])
+def test_a_desk_that_does_nothing_or_always_refuses_earns_little(seats: int) -> None:
+    days = [SupportDesk(num_players=seats).initial_state(seed).data for seed in range(200)]
+    desk, paid = SupportDesk(num_players=seats), Counter[str]()
+    for day in days:
+        for reason in ("", *REASONS):
+            day.refusals = {CUSTOMER: (0, reason)} if reason else {}
+            paid[reason] += desk.solved(day, SUPPORT)
+    assert paid[""] == 0
+    assert max(paid.values()) < 0.4 * len(days)
+    assert 0.35 * len(days) < sum(is_allowed(find(d.first, d.wish.order), d.wish) for d in days)
+
+
+def test_a_refusal_is_paid_with_its_reason_alone() -> None:
+    for seed in range(12):
+        for reason in REASONS:
+            episode = palestra.make("web/SupportDesk-v0", view="episode", seed=seed)
+            data = episode.state.data
+            act(episode, SUPPORT, "goto('/chat/customer')")
+            page = read_page(episode.describe(SUPPORT))
+            number = find_element(page, "button", f"Refuse: {reason}").number
+            act(episode, SUPPORT, f"click({number})", "stop()")
+            why = objection(find(data.first, data.wish.order), data.wish)
+            assert episode.returns[SUPPORT] == float(reason == why)
+
+
+def test_who_has_not_read_a_refusal_does_not_know_of_it() -> None:
+    episode = palestra.make("web/SupportDesk-v0", view="episode", seed=0)
+    act(episode, SUPPORT, "goto('/chat/customer')")
+    page = read_page(episode.describe(SUPPORT))
+    number = find_element(page, "button", f"Refuse: {REASONS[1]}").number
+    act(episode, SUPPORT, f"click({number})")
+    assert episode.game.determinize(episode.state, SUPPORT, Rng(1)).data.refusals
+    assert not episode.game.determinize(episode.state, CUSTOMER, Rng(1)).data.refusals
 
 
 def act(episode: Any, seat: int, *texts: str) -> None:

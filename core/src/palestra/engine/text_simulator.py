@@ -7,7 +7,7 @@ from typing import Any
 
 from palestra.engine.menus import Menu
 from palestra.engine.plain_calls import read_plain_call
-from palestra.kernel.actions import Grammar, TextAction, read_action
+from palestra.kernel.actions import Grammar, TextAction
 from palestra.kernel.game import Mask
 from palestra.kernel.rng import Rng
 from palestra.kernel.simulator import GameSimulator, refuse_compiling, simulate_with
@@ -18,7 +18,8 @@ class TextSimulator(GameSimulator):
     """Keeps the grammars and masks of a text game until its next step.
 
     A turn needs them up to five times: for the prompt, to read the answer, to draw a move, to check
-    it and to play it. Methods that a game overrides are called as they are.
+    it and to play it. Methods that a game overrides are called as they are, but its `parse` not for
+    an answer that is one plain call of a legal action: in every text game it is that action.
     """
 
     game: TextGame[Any]
@@ -26,7 +27,6 @@ class TextSimulator(GameSimulator):
     def __init__(self, game: TextGame[Any]) -> None:
         super().__init__(game)
         kind = type(game)
-        self._reads = kind.parse is TextGame.parse
         self._checks = kind.check is TextGame.check
         self._draws = kind.sample is TextGame.sample
         self._masks_by_grammar = kind.action_mask is TextGame.action_mask
@@ -37,6 +37,7 @@ class TextSimulator(GameSimulator):
         self._grammars: dict[int, Grammar] = {}
         self._texts: dict[int, str] = {}
         self._masks: dict[int, Mask] = {}
+        self._read: dict[int, TextAction] = {}
 
     def load(self, state: Any) -> None:
         self._forget()
@@ -76,13 +77,15 @@ class TextSimulator(GameSimulator):
         return self._masks[seat]
 
     def parse(self, seat: int, text: str) -> TextAction:
-        if not self._reads:
-            return self.game.parse(self._state, seat, text)
-        legal, types = self.legal(seat), self.game.action_types
-        plain = read_plain_call(text, types)
-        if plain is not None and legal.problem(plain) is None:
+        plain = read_plain_call(text, self.game.action_types)  # as nearly every answer
+        if plain is not None and seat in self.to_act and self.legal(seat).problem(plain) is None:
+            self._read[seat] = plain
             return plain
-        return read_action(text, legal, types)
+        return self.game.parse(self._state, seat, text)
+
+    def _allows(self, seat: int, action: Any) -> bool:
+        read = seat in self._read and self._read[seat] is action  # None was never read
+        return read or super()._allows(seat, action)
 
     def check(self, seat: int, action: Any) -> None:
         if not self._checks or action not in self.legal(seat):

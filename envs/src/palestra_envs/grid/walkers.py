@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -100,8 +101,7 @@ class Walkers(ArrayGame[StateT]):
 
     def place_text(self, cell: int) -> str:
         """A place for readers, such as 'row 3, column 4', from 1."""
-        row, column = self.place(cell)
-        return f"row {row + 1}, column {column + 1}"
+        return _place_text(int(cell), self.columns)
 
     def visible(self, state: StateT, seat: int) -> NDArray[np.bool_]:
         """Which cells a player sees, by cell."""
@@ -110,13 +110,7 @@ class Walkers(ArrayGame[StateT]):
 
     def direction(self, start: int, end: int) -> str:
         """The way from one cell to another, such as '2 north and 1 east', or 'here'."""
-        (row, column), (r, c) = self.place(start), self.place(end)
-        parts = [
-            f"{abs(far)} {less if far < 0 else more}"
-            for far, less, more in ((r - row, "north", "south"), (c - column, "west", "east"))
-            if far
-        ]
-        return " and ".join(parts) or "here"
+        return _direction(int(start), int(end), self.columns)
 
     # Words
 
@@ -151,7 +145,9 @@ class Walkers(ArrayGame[StateT]):
             if paid:
                 text += f" You are paid {paid:.4g}."
             changed = paid or self.hindered(after, seat)
-            changed = changed or not np.array_equal(self.seen(before, seat), self.seen(after, seat))
+            changed = (
+                changed or self.seen(before, seat).tobytes() != self.seen(after, seat).tobytes()
+            )
             data = {"player": seat, "action": int(action)}
             events.append(Event("reveal" if changed else "move", text, data, only(seat)))
         return events
@@ -217,13 +213,35 @@ class Walkers(ArrayGame[StateT]):
         return Piece(str(seat), seat, "disc", self.players[seat], self.figure)
 
 
-def plane_lines(plane: NDArray[Any], kinds: Mapping[int, str]) -> list[str]:
-    """A square plane as lines of text, one character a cell, '.' for values not in `kinds`."""
-    return ["".join(kinds.get(value, ".") for value in row) for row in plane.tolist()]
+def plane_lines(plane: NDArray[Any], signs: str) -> list[str]:
+    """A plane as lines of text: for each cell the sign of its value, '.' for values beyond them."""
+    text = plane.astype(np.uint8).tobytes().translate(signs.ljust(256, ".").encode()).decode()
+    columns = plane.shape[1]
+    return [text[start : start + columns] for start in range(0, len(text), columns)]
 
 
 def distance_lines(steps: NDArray[Any]) -> list[str]:
     """A plane of one more than the steps from each cell, as lines of text; # where no way leads."""
-    return [
-        " ".join(f"{value - 1:2}" if value else " #" for value in row) for row in steps.tolist()
+    return [" ".join(map(_distance, row)) for row in steps.tolist()]
+
+
+@lru_cache(maxsize=4096)
+def _place_text(cell: int, columns: int) -> str:
+    row, column = divmod(cell, columns)
+    return f"row {row + 1}, column {column + 1}"
+
+
+@lru_cache(maxsize=4096)
+def _direction(start: int, end: int, columns: int) -> str:
+    south, east = end // columns - start // columns, end % columns - start % columns
+    parts = [
+        f"{abs(far)} {less if far < 0 else more}"
+        for far, less, more in ((south, "north", "south"), (east, "west", "east"))
+        if far
     ]
+    return " and ".join(parts) or "here"
+
+
+@lru_cache(maxsize=1024)
+def _distance(value: int) -> str:
+    return f"{value - 1:2}" if value else " #"

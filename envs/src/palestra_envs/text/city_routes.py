@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from heapq import heappop, heappush
 from typing import Annotated
 
@@ -198,12 +198,7 @@ class CityRoutes(TextGame[City]):
             f"Streets driven: {state.turn} of {self.turns}. You are at row {state.at[0]}, column "
             f"{state.at[1]}. The streets of the city:"
         ]
-        for row, column in np.ndindex(self.rows, self.columns):
-            for way in LAID:
-                street = state.streets.get(((row, column), way))
-                if street is not None:
-                    to = "row {}, column {}".format(*beside((row, column), way))
-                    lines.append(f"- row {row}, column {column} to {to}: {street_text(street)}")
+        lines += (_street_line(*laid, street) for laid, street in state.streets.items())
         return "\n".join(lines)
 
     @cached_property
@@ -274,6 +269,12 @@ def costs(street: Street) -> dict[str, float]:
     """What a street costs by each value."""
     kind, length = street
     return {name: each * length for name, each in zip(VALUES, KINDS[NAMES[kind]], strict=True)}
+
+
+@lru_cache(maxsize=4096)
+def _street_line(at: Place, way: str, street: Street) -> str:
+    row, column = beside(at, way)
+    return f"- row {at[0]}, column {at[1]} to row {row}, column {column}: {street_text(street)}"
 
 
 def street_text(street: Street) -> str:

@@ -50,14 +50,8 @@ class AgentRule:
     @classmethod
     def read(cls, text: str) -> AgentRule:
         """Raises `InvalidOption` for a limit that is no number and for code, `UnknownName` for an
-        agent.
+        agent that is not installed.
         """
-        if file_of(text):
-            raise InvalidOption(
-                f"clients may be allowed installed agents, not code as in {show(text)}; seat it "
-                f"yourself, as in: palestra serve ENV --agents open,{text}; or install it as a "
-                "plugin (palestra new agent NAME), and allow its name"
-            )
         head, _, tail = text.partition(":")
         limits, rest = [], []
         for part in tail.split(","):
@@ -66,6 +60,12 @@ class AgentRule:
             else:
                 rest.append(part)
         name, fixed, target = parse_agent(f"{head}:{','.join(rest)}")
+        if "." in name:
+            raise InvalidOption(
+                f"clients may be allowed installed agents, not code as in {show(text)}; seat it "
+                f"yourself, as in: palestra serve ENV --agents open,{text}; or install it as a "
+                "plugin (palestra new agent NAME), and allow its name"
+            )
         _installed(name)
         return cls(text, name, target, fixed, tuple(limits))
 
@@ -185,11 +185,12 @@ class Allowed(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 f"code; in {spec.id} they may seat {', '.join(self.agents_for(spec))}"
             )
         name, options, target = parse_agent(agent)
-        known = _installed(name)
+        known = registry().agents.get(name)
         rules = [AgentRule.read(text) for text in (*BOUNDED, *self.agents)]
         if any(rule.accepts(name, options, target) for rule in rules):
             return
-        if known.kind != "scripted" or target or not _are_bounded(known, options):
+        bounded = known and known.kind == "scripted" and not target and _are_bounded(known, options)
+        if not bounded:
             raise RequestRefused(
                 f"clients may not seat {show(agent)} here; in {spec.id} they may seat "
                 f"{', '.join(self.agents_for(spec))}"

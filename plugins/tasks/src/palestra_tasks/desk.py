@@ -31,7 +31,6 @@ from palestra import (
     TextGame,
 )
 from palestra.answers import LONGEST_ANSWER, said
-from palestra.engine.plain_calls import read_plain_call
 from palestra.kernel.actions import read_action
 from palestra.kernel.game import Result
 from palestra.kernel.specs import Payoffs
@@ -274,9 +273,6 @@ class TaskGame(TextGame[State]):
     def parse(self, state: State, seat: int, text: str) -> TextAction:
         """An action in call form or as JSON; a fenced block of Python that ends it is a program."""
         legal = self.legal(state, seat)
-        plain = read_plain_call(text, self.action_types)  # nearly every answer of a program
-        if plain is not None and legal.problem(plain) is None:
-            return plain
         if "```" in text and len(text) <= LONGEST_ANSWER:
             program = _fenced_program(text, legal)
             if program is not None:

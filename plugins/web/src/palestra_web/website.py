@@ -41,7 +41,6 @@ from palestra import (
     Widget,
     only,
 )
-from palestra.engine.plain_calls import read_plain_call
 from palestra.kernel.actions import stated_action
 from palestra.kernel.game import Mask, Terms
 from palestra.kernel.rng import check_seed
@@ -417,13 +416,6 @@ class Website(TextGame[WebState]):
             options.append(Option(Scroll, {"direction": OneOf(directions)}))
         return Grammar(tuple(options))
 
-    def check(self, state: WebState, seat: int, action: TextAction) -> None:
-        if type(action) is Click:  # a shortcut for the most frequent action
-            first, end = self._in_view(state.tabs[seat])
-            if type(action.element) is int and first <= action.element < end:
-                return
-        super().check(state, seat, action)
-
     def _directions(self, tab: Tab) -> tuple[str, ...]:
         down = tab.scroll + self.window < len(tab.page.lines)
         return ("down",) * down + ("up",) * (tab.scroll > 0)
@@ -456,21 +448,11 @@ class Website(TextGame[WebState]):
         return mask
 
     def parse(self, state: WebState, seat: int, text: str) -> TextAction:
-        plain = read_plain_call(text, self.action_types)  # nearly every answer of a program
-        if plain is not None and self._allows(state, seat, plain):
-            return plain
         try:
             stated = stated_action(text, CALLS)
             return super().parse(state, seat, from_browsergym(stated) or text)
         except InvalidAction as error:
             raise InvalidAction(text, error.legal, error.example, error.why) from None
-
-    def _allows(self, state: WebState, seat: int, action: TextAction) -> bool:
-        try:
-            self.check(state, seat, action)
-        except InvalidAction:
-            return False
-        return True
 
     # What a seat sees
 

@@ -84,6 +84,7 @@ CHARGING, RUNS_A_ROBOT = 0.73, 18250
 CITIES = 50  # that are laid out for what a robot imagines, until one fits
 WINDOW = 6  # where planes start in an observation
 MAX_PRICE = 1e9
+SIGNS = ".#oP.^RG"  # floor, a building, a bin, a pedestrian, you, a robot, the address
 
 
 class DeliveryState(ArrayState):
@@ -503,7 +504,7 @@ class Delivery(Walkers[DeliveryState]):
                 f"steps. Your cargo has been shaken {shaken} of {self.fragility} times.",
                 "What you see, north on top; ^ is you, G your address, P a pedestrian, R a robot, "
                 "o a bin, # a building:",
-                *plane_lines(marks, {BUILDING: "#", BIN: "o", 3: "P", 5: "^", 6: "R", 7: "G"}),
+                *plane_lines(marks, SIGNS),
                 "Steps to your address from each of these cells:",
                 *distance_lines(steps),
             ]

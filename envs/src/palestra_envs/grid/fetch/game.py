@@ -461,7 +461,7 @@ class Fetch(Walkers[FetchState]):
         return "\n".join(lines)
 
     def _mug_text(self, state: FetchState, mug: int) -> str:
-        words = [PROPERTIES[a][v] for a, v in enumerate(state.looks[mug].tolist())]
+        words = map(tuple.__getitem__, PROPERTIES, state.looks[mug].tolist())
         line = f"- mug {mug + 1}: {', '.join(words)}"
         if state.recalled:
             line += f"; remembered at spot {int(state.remembered[mug]) + 1}"

@@ -392,7 +392,7 @@ class PathFinding(Walkers[PathFindingState]):
                 f"{int(planes[STEPS, self.sight, self.sight]) - 1} steps away.",
                 "What you see, north on top; ^ is you, G your goal, P a player, Q a player on your "
                 "goal, # an obstacle:",
-                *plane_lines(marks, {1: "#", 2: "P", 3: "^", 4: "G", 6: "Q"}),
+                *plane_lines(marks, ".#P^G.Q"),
                 "Steps to your goal from each of these cells, if nobody were in the way:",
                 *distance_lines(planes[STEPS]),
             ]

@@ -50,7 +50,7 @@ from palestra.grids.words import quantity
 from palestra.kernel.specs import Payoffs
 from palestra.rules import all_act, finish, randint, truncate
 
-from palestra_envs.grid.walkers import Walkers
+from palestra_envs.grid.walkers import Walkers, plane_lines
 from palestra_envs.grid.wildfire.rules import (
     BURNT,
     DROP,
@@ -343,8 +343,6 @@ class Wildfire(Walkers[WildfireState]):
 
     def describe(self, state: WildfireState, seat: int) -> str:
         """The whole map, the wind and the planes."""
-        signs = [SIGNS[kind] for kind in state.ground.tolist()]
-        rows = range(0, self.num_cells, self.columns)
         planes = [
             f"- {'you' if other == seat else self.players[other]}: "
             f"{self.place_text(state.cell[other])}, "
@@ -357,7 +355,7 @@ class Wildfire(Walkers[WildfireState]):
                 self.header(state, seat),
                 f"The wind blows {MOVES[int(state.wind)]}. On fire: {burning}.",
                 "Map:",
-                *("".join(signs[at : at + self.columns]) for at in rows),
+                *plane_lines(state.ground.reshape(self.rows, self.columns), SIGNS),
                 "Planes:",
                 *planes,
             ]

@@ -77,6 +77,7 @@ from palestra_envs.grid.xland.rules import (
 
 IMAGINED = 1000  # draws of what is out of sight that are tried until one fits
 LYING = 3  # how much likelier an unseen object lies than that one unseen player holds it
+SIGNS = " wgb#" + "".join(map(str, range(MAX_SEATS)))  # unseen, floors, a wall, players
 GRAB, DROP = len(MOVES), len(MOVES) + 1
 ACTIONS = (*MOVES, "grab", "drop")
 COLOURS = ("white", "grey", "brown")
@@ -502,21 +503,24 @@ class XLand(XLandOptions):
         lines.append(f"It is {'true' if obs[MET] else 'not true'} now.")
         if obs[HELD]:
             lines.append(f"You hold the {OBJECTS[obs[HELD] - 1]}.")
-        kinds = dict(enumerate(" wgb#")) | {5 + other: str(other) for other in range(MAX_SEATS)}
         marks = np.where(players > 0, 4 + players, floor + 4 * walls)
         lines.append("What you see, north on top; # is a wall, a digit the player of that number,")
         lines.append("w, g and b white, grey and brown floor:")
-        lines += plane_lines(marks, kinds)
+        lines += plane_lines(marks, SIGNS)
         row, column = self.place(state.cell[seat])
-        under = []
-        for i, j in cells_in((players != 0) | (objects != 0)):
+        under, planes = [], np.stack((players, objects, floor), axis=-1)
+        taken = (players != 0) | (objects != 0)
+        for (i, j), (player, held, kind) in zip(
+            cells_in(taken), planes[taken].tolist(), strict=True
+        ):
             where = f"row {row + i - self.sight + 1}, column {column + j - self.sight + 1}"
-            if players[i, j]:
-                name = self.players[players[i, j] - 1]
-                under.append(f"- {name} in {where}, on {COLOURS[floor[i, j] - 1]} floor")
-            held = int(objects[i, j])
-            names = [name for bit, name in enumerate(OBJECTS) if held >> bit & 1]
-            under += [f"- {name} in {where}" for name in names]
+            if player:
+                under.append(
+                    f"- {self.players[player - 1]} in {where}, on {COLOURS[kind - 1]} floor"
+                )
+            if held:
+                names = [name for bit, name in enumerate(OBJECTS) if held >> bit & 1]
+                under += [f"- {name} in {where}" for name in names]
         return "\n".join([*lines, *under])
 
     def action_text(self, state: XLandState, seat: int, action: int) -> str:

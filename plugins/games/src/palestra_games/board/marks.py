@@ -13,6 +13,7 @@ from palestra import Grid, Piece
 from palestra.scene import Cell, Colour, GridStyle, Marks, mark_cells
 
 MARKS = ".XO"  # how a mark is written
+_WRITTEN = bytes.maketrans(bytes(range(len(MARKS))), MARKS.encode())
 DISCS = (None, *(Piece(mark, seat, "disc") for seat, mark in enumerate(MARKS[1:])))
 STONE_COLOURS: tuple[Colour, ...] = ("black", "white")  # by seat
 STONES = (None, *map(partial(Piece, shape="disc"), MARKS[1:], STONE_COLOURS))
@@ -29,7 +30,7 @@ def text_board(rows: Iterable[Sequence[int]], labels: Sequence[str]) -> list[str
     """Rows of marks as lines of text, each with its label in front, aligned to the right."""
     width = max(map(len, labels))
     return [
-        " ".join([label.rjust(width), *map(MARKS.__getitem__, row)])
+        f"{label.rjust(width)} {' '.join(bytes(row).translate(_WRITTEN).decode())}"
         for label, row in zip(labels, rows, strict=True)
     ]
 

@@ -234,6 +234,18 @@ class PlanPath(TextGame[Maze]):
     def _places(self) -> frozenset[Cell]:
         return frozenset(self.cells)
 
+    @cached_property
+    def _beside(self) -> dict[Cell, list[tuple[str, Cell]]]:
+        """The moves from each cell that stay inside, and where they lead."""
+        return {
+            cell: [
+                (move, there)
+                for move, (south, east) in WAYS.items()
+                if (there := (cell[0] + south, cell[1] + east)) in self._places
+            ]
+            for cell in self.cells
+        }
+
     def _payoffs(self, state: Maze) -> dict[int, dict[str, float]]:
         if state.walker != state.goal:
             return {}
@@ -246,11 +258,8 @@ class PlanPath(TextGame[Maze]):
     def shortest(self, state: Maze) -> str | None:
         """The moves of a shortest way from the walker to the goal; None if there is no way."""
 
-        def steps(cell: Cell) -> Iterator[tuple[str, Cell]]:
-            for move, (south, east) in WAYS.items():
-                there = (cell[0] + south, cell[1] + east)
-                if there in self._places and there not in state.walls:
-                    yield move, there
+        def steps(cell: Cell) -> list[tuple[str, Cell]]:
+            return [step for step in self._beside[cell] if step[1] not in state.walls]
 
         moves = way(state.walker, {state.goal}, steps)
         return None if moves is None else "".join(moves)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,7 @@ def moving_average(closes: Series, days: int = 20) -> float | None:
 
 def exponential(values: Series, weight: float) -> Series:
     """Exponentially weighted averages, started at the first value: s = s + weight (x - s)."""
-    smooth = np.empty(len(values))
-    smooth[0] = values[0]
-    for day in range(1, len(values)):
-        smooth[day] = smooth[day - 1] + weight * (values[day] - smooth[day - 1])
-    return smooth
+    return np.array(list(accumulate(values.tolist(), lambda s, x: s + weight * (x - s))))
 
 
 def relative_strength(closes: Series, days: int = 14) -> float | None:

@@ -283,9 +283,10 @@ class ModelState(TaskState):
         "Solvers and Large Language Models"
     ),
     splits={
-        "easy": {"size": 2, "telling": "first"},
-        "augmented": {"size": 2, "telling": "other"},
-        "long": {"size": 4, "form": "clauses", "distractors": 6},
+        "stories": {"story": "any"},
+        "easy": {"story": "any", "size": 2, "telling": "first"},
+        "augmented": {"story": "any", "size": 2, "telling": "other"},
+        "long": {"story": "any", "size": 4, "form": "clauses", "distractors": 6},
         **{
             f"{held_out}{name}": {"story": "composed", "size": size, "parts": parts}
             for held_out, parts in (("", "common"), ("held-out-", "rare"))
@@ -306,7 +307,7 @@ class OptiMUS(TaskGame[ModelState]):
             description="the problem; any: one of the eight stories, drawn from the seed, a "
             "demonstration; composed: a table and conditions that only sentences tell"
         ),
-    ] = "any"
+    ] = "composed"
     size: Annotated[int, Meta(ge=1, le=6, description="how many things a problem has")] = 3
     parts: Annotated[
         Literal["common", "rare"],
@@ -360,7 +361,7 @@ class OptiMUS(TaskGame[ModelState]):
     def validate(self) -> None:
         require_sandbox()
         if self.data:
-            if (self.story, self.size, self.telling) != ("any", 3, "any"):
+            if (self.story, self.size, self.telling) != ("composed", 3, "any"):
                 raise InvalidOption(
                     "data has problems of its own; leave out story, size and telling, or data"
                 )
@@ -373,7 +374,7 @@ class OptiMUS(TaskGame[ModelState]):
     def initial_state(self, seed: int | None = None) -> ModelState:
         rng = Rng.seeded(check_seed(seed))
         drawn = rng.choice(sorted(read_problems(self.data) if self.data else STORIES))
-        name: str = drawn if self.story == "any" else self.story
+        name: str = drawn if self.data or self.story == "any" else self.story
         telling = {"first": 0, "other": 1, "any": rng.below(2)}[self.telling]
         state = ModelState(rng=rng, story=name, seed=rng.word(), telling=telling)
         if self.form == "clauses":

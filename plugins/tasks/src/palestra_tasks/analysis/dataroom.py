@@ -209,9 +209,12 @@ def request_text(name: str, plan: Plan) -> str:
         "Analysis (2026)"
     ),
     splits={
-        f"{held}{size}": {"company": size, "traps": traps}
-        for held, traps in (("", "common"), ("held-out-", "rare"))
-        for size in SIZES
+        **{f"plain-{level}": {"company": "plain", "level": level} for level in LEVELS},
+        **{
+            f"{held}{size}": {"company": size, "traps": traps}
+            for held, traps in (("", "common"), ("held-out-", "rare"))
+            for size in SIZES
+        },
     },
 )
 @dataclass(frozen=True)
@@ -234,7 +237,7 @@ class DataRoom(TaskGame[RoomState]):
             description="plain: four files of one kind, a demonstration; otherwise 2, 3 or 4 books "
             "and notes, of which 3, 4 or 5 figures are composed"
         ),
-    ] = "plain"
+    ] = "medium"
     traps: Annotated[
         Literal["all", "common", "rare"],
         Meta(
@@ -268,8 +271,8 @@ class DataRoom(TaskGame[RoomState]):
             )
         if self.company != "plain" and self.level != "medium":
             raise InvalidOption(
-                f"level={self.level!r} is for company='plain'; leave it out, since the size of a "
-                "company sets how much is asked for"
+                f"level={self.level!r} is for company='plain'; set it, or leave level out: the "
+                "size of a drawn company sets how much is asked for"
             )
 
     @property

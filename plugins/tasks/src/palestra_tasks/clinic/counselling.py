@@ -3,26 +3,26 @@
 A study of agents and no help for anybody: the seeker is a program, and whoever needs help should
 turn to people.
 
-The seeker has a profile, a chain of complaints from what is easy to say to what lies beneath, and
-an emotion. In each turn the counsellor says something in one of eight ways (a move) and in words;
-an emotion modulator changes the seeker's emotion, and a complaint elicitor decides whether the
-next complaint is voiced, which asks for enough trust and for calm. A move with the effect of the
-one before it in the session does no good, so that nobody is reached by one kind of move alone.
+A seeker has a generated inner structure (`seekers.py`): trees of complaints with a root each, a
+belief behind it, manners, what reaches this seeker in which manner, what was tried, and readiness.
+The counsellor finds out what helps by asking and by moves, and offers one step a topic; the share
+of roots with a step that helps is paid. There is no chance after the start. `beliefs="rare"` has
+beliefs that the splits for training never have.
+
+With `seeker="chain"` a seeker has a profile, a chain of complaints from what is easy to say to what
+lies beneath, and an emotion. Four chains make 16 different courses at most, so that this is a
+demonstration. In each turn the counsellor says something in one of eight ways (a move) and in
+words; an emotion modulator changes the seeker's emotion, and a complaint elicitor decides whether
+the next complaint is voiced, which asks for enough trust and for calm. For each emotion one kind of
+move does good, and any other costs trust, so that a counsellor has to hear how the seeker feels.
 Three layers of memory: what was said in this session, a summary of each earlier one, and a scale
 that is filled in before each session and fetched with `Recall`. A later session resumes where trust
-has faded a little.
+has faded a little. The share of complaints voiced is paid.
 
-Four chains of complaints make 16 different courses at most, so that this is a demonstration. With
-`seeker="small"`, `"medium"` or `"large"` a seeker has a generated inner structure (`seekers.py`):
-trees of complaints with a root each, a belief behind it, manners, what reaches this seeker in which
-manner, what was tried, and readiness. The counsellor finds out what helps by asking and by moves,
-and offers one step a topic; the share of roots with a step that helps is paid. There is no chance
-after the start. `beliefs="rare"` has beliefs that the splits for training never have.
-
-With `depth="deep"` the seeker is harder to reach. A complaint is voiced only in a session in which
-its topic was touched, and a topic that lies too deep makes them feel worse. Something happens
-between sessions, which they tell if they are asked or heard. And one move in ten stirs them: the
-emotion is then drawn anew.
+With `depth="deep"` a seeker with a chain is harder to reach. A complaint is voiced only in a
+session in which its topic was touched, and a topic that lies too deep makes them feel worse.
+Something happens between sessions, which they tell if they are asked or heard. And one move in ten
+stirs them: the emotion is then drawn anew.
 
 After Wang, Wang, Wang et al., "AnnaAgent: Dynamic Evolution Agent System with Multi-Session Memory
 for Realistic Seeker Simulation", 2025: emotion modulation, complaint chains and tertiary memory.
@@ -31,8 +31,8 @@ numbers, so that a study can be repeated, and the seeker's lines come from templ
 a player speaks as the seeker: they read profile, emotion and the complaint that they may voice, and
 choose the words, while the rules decide how they feel.
 
-What is scored is the choice of moves: the share of complaints voiced, less 0.05 for each harmful
-move, paid as the term `choice_of_moves`. No rule reads the words, so a kind move with unkind words
+What is scored is the choice of moves, less 0.05 for each harmful move, paid as the term
+`choice_of_moves`. No rule reads the words, so a kind move with unkind words
 is paid as a kind move. To score the words as well, give the episodes to a model through the reward
 `judge` with `pays="product"`: what the game paid times the judge's grade, so that pay needs both.
 
@@ -78,11 +78,11 @@ from palestra_tasks.clinic.feelings import (
     MOVES,
     STAGES,
     STIRS,
+    SUITS,
     Chain,
     Felt,
     Move,
     effect,
-    effective,
     imagine_feelings,
     imagine_moves,
     likelihood_of,
@@ -126,6 +126,14 @@ CHAINS = (
         "I am afraid that nobody can be trusted.",
     ),
 )
+MURMURS = {
+    "hopeless": "What is the use?",
+    "angry": "You do not understand.",
+    "anxious": "I do not know. Perhaps.",
+    "sad": "It is hard to talk about it.",
+    "neutral": "Yes, I suppose so.",
+    "relieved": "It does me good to say it.",
+}
 TOPICS = ("body", "family", "free time", "friends", "self", "sleep", "study", "work")
 CHAIN_TOPICS = (
     ("sleep", "work", "family", "self"),
@@ -256,7 +264,6 @@ class SeekerState(TaskState):
     turn_of: int = 0
     recalled: int = 0  # sessions whose scales have been fetched
     touched: tuple[str, ...] = ()  # topics of this session
-    last_move: str = ""  # whose effect the last act of this session had
     event: int = -1  # what happened before this session; -1 for nothing, or once it was told
     felt: tuple[Felt, ...] = ()  # by move of the counsellor, what the seeker reads of it
     inner: Seeker | None = None  # a generated seeker, in place of chain, emotion and trust
@@ -272,10 +279,11 @@ class SeekerState(TaskState):
         "for Realistic Seeker Simulation"
     ),
     splits={
-        "one-session": {"sessions": 1, "length": 12},
-        "several-sessions": {"sessions": 3},
         "two-players": {"num_players": 2},
-        "deep": {"depth": "deep", "sessions": 3},
+        "chain": {"seeker": "chain", "length": 10},
+        "one-session": {"seeker": "chain", "sessions": 1, "length": 12},
+        "several-sessions": {"seeker": "chain", "sessions": 3, "length": 10},
+        "deep": {"seeker": "chain", "depth": "deep", "sessions": 3, "length": 10},
         **{
             f"{held}{size}": {"seeker": size, "beliefs": beliefs, "sessions": 2, "length": length}
             for held, beliefs in (("", "common"), ("held-out-", "rare"))
@@ -291,9 +299,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     Actions by number: the eight moves, each with a line, Recall, Close; with two seats also a line
     of the seeker. An observation is a float32 vector: sessions and moves left, complaints voiced,
-    harmful moves, the scale of the last session recalled (-1 for none), and for the seeker the
-    emotion (-1 for the counsellor). A deep seeker adds Touch for each topic to the actions, and
-    to the observation 1 for each topic that was touched in this session. With a generated seeker
+    harmful moves, the scale of the last session recalled (-1 for none), and the emotion, of which
+    the counsellor has what a program's last answer tells (-1 for nothing). A deep seeker adds Touch
+    for each topic to the actions, and to the observation 1 for each topic that was touched in this
+    session. With a generated seeker
     the actions also have a question about each topic and an offer of each step for each topic, and
     an observation has sessions and acts left, the topic that is talked about (-1 for none), harmful
     moves, sessions recalled (-1 for the seeker); for each topic five numbers (`_mark`); and for
@@ -304,7 +313,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
         int, Meta(ge=1, le=2, description="1: the counsellor; 2: a player speaks as the seeker")
     ] = 1
     sessions: Annotated[int, Meta(ge=1, le=10, description="sessions of the course")] = 2
-    length: Annotated[int, Meta(ge=1, le=60, description="counsellor's moves in a session")] = 10
+    length: Annotated[int, Meta(ge=1, le=60, description="counsellor's moves in a session")] = 18
     depth: Annotated[
         Literal["plain", "deep"],
         Meta(description="the seeker; deep: topics have to be touched, and things happen"),
@@ -315,7 +324,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
             description="chain: one of four chains of complaints, a demonstration; others: a "
             "generated seeker, with 2 roots (small, medium) or 3"
         ),
-    ] = "chain"
+    ] = "medium"
     beliefs: Annotated[
         Literal["all", "common", "rare"],
         Meta(description="beliefs of a generated seeker; rare: three kinds, held out"),
@@ -359,13 +368,14 @@ class Counselling(Talking, TaskGame[SeekerState]):
             if self.depth == "deep"
             else ""
         )
+        suits = ", ".join(map(" ".join, zip(EMOTIONS, SUITS, strict=True)))
         return (
             f"{head}\nYou are the counsellor, in a course of {self.sessions} sessions of up to "
             f"{self.length} moves. Each turn choose a kind of move and your words, as in "
             f"Say(move='reflect', text='That sounds heavy.'). Kinds: {', '.join(MOVES)}. The "
             "seeker's feelings and trust change with what you do; with enough trust and calm they "
-            "voice what lies deeper. The same kind of move twice in a row does no good the second "
-            f"time. {deep}Recall() shows earlier scales and summaries, "
+            f"voice what lies deeper. One kind of move does good to each feeling: {suits}. Any "
+            f"other costs trust. {deep}Recall() shows earlier scales and summaries, "
             "Close() ends the session. You are paid the share of the seeker's complaints that are "
             "voiced by the end, less 0.05 for each harmful move. Only the kinds of your moves "
             "count for this: neither the seeker nor the score reads your words."
@@ -568,11 +578,10 @@ class Counselling(Talking, TaskGame[SeekerState]):
 
     def _say(self, state: SeekerState, action: Say | Touch) -> Reply:
         move, before = effect_of(action), state.emotion
-        again, state.last_move = move == state.last_move, move
         state.in_session += 1
         state.harm += move in HARMFUL
-        state.trust = max(0, min(100, state.trust + effect(move, again=again)[0]))
-        state.emotion = modulate(state.emotion, move, state.rng.below(100), again=again)
+        state.trust = max(0, min(100, state.trust + effect(move, before)[0]))
+        state.emotion = modulate(before, move, state.rng.below(100))
         if self.depth == "deep":
             self._deepen(state, action)
         state.new = self._voices(state)
@@ -612,14 +621,7 @@ class Counselling(Talking, TaskGame[SeekerState]):
         return Chain(CHAIN_TOPICS[CHAINS.index(complaints)] if deep else (), TOPICS)
 
     def _murmur(self, state: SeekerState) -> str:
-        return {
-            "hopeless": "What is the use?",
-            "angry": "You do not understand.",
-            "anxious": "I do not know. Perhaps.",
-            "sad": "It is hard to talk about it.",
-            "neutral": "Yes, I suppose so.",
-            "relieved": "It does me good to say it.",
-        }[EMOTIONS[state.emotion]]
+        return MURMURS[EMOTIONS[state.emotion]]
 
     def _end_of_session(self, state: SeekerState) -> None:
         """Summarise a session that is over; trust fades before the next one."""
@@ -632,7 +634,6 @@ class Counselling(Talking, TaskGame[SeekerState]):
         state.session += 1
         state.summaries = self._summaries(state)
         state.in_session = 0
-        state.last_move = ""
         if state.session >= self.sessions:
             state.closed = True
             return
@@ -682,7 +683,9 @@ class Counselling(Talking, TaskGame[SeekerState]):
         if state.inner:
             return self._inner_features(state, state.inner, seat)
         last = state.scales[state.recalled - 1] if state.recalled and seat == 0 else -1
-        own = state.emotion if seat == 1 else -1
+        answered = state.felt and state.felt[-1].session == state.session
+        heard = self._emotion_heard(state, len(state.felt) - 1) if answered else -1
+        own = state.emotion if seat == 1 else heard
         harm = state.harm if seat == 0 else 0
         left = self.length - state.in_session
         touched = [float(t in state.touched and seat == 0) for t in TOPICS]
@@ -744,7 +747,6 @@ class Counselling(Talking, TaskGame[SeekerState]):
         state.harm = sum(kind in HARMFUL for kind in kinds)
         here = [k for k, felt in zip(kinds, state.felt, strict=True) if felt.session == now]
         state.touched = tuple(sorted({kind for kind in here if kind in TOPICS}))
-        state.last_move = effective(here[-1]) if here else ""
         rest = iter(kinds)
         state.past = tuple(
             replace(past, action=_move_of(next(rest), past.action.text))
@@ -796,8 +798,15 @@ class Counselling(Talking, TaskGame[SeekerState]):
             kind = action.topic if isinstance(action, Touch) else action.move
             touched |= {kind} & {*TOPICS}
             start = known[felt.session] if opens and felt.session < len(known) else -1
-            moves.append(Move(kind, felt.session, felt.voiced, touched, start))
+            after = self._emotion_heard(state, n)
+            moves.append(Move(kind, felt.session, felt.voiced, touched, start, after))
         return tuple(moves)
+
+    def _emotion_heard(self, state: SeekerState, n: int) -> int:
+        """The emotion that the seeker's answer to a move tells; -1 for a complaint, or a player."""
+        felt = state.felt[n]
+        new = felt.voiced > (state.felt[n - 1].voiced if n else 0)
+        return -1 if new or self.num_players == 2 else felt.after
 
     def seen(self, state: SeekerState, seat: int | None) -> tuple[Past, ...]:
         """What was said; the seeker is not told the kinds of the counsellor's moves."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +11,9 @@ from palestra import ScriptedAgent, Turn, agent
 
 from palestra_tasks.clinic import seekers
 from palestra_tasks.clinic.counselling import (
+    CHAINS,
     LINES,
+    MURMURS,
     OFFERED,
     PLACEHOLDER,
     Close,
@@ -21,20 +24,42 @@ from palestra_tasks.clinic.counselling import (
     Speak,
     Touch,
 )
+from palestra_tasks.clinic.feelings import CALM, EMOTIONS, STAGES, SUITS
 
 
 @agent("counsellor-patient", kind="scripted")
 class PatientCounsellor(ScriptedAgent[Counselling]):
-    """Reflects, affirms and summarises in turn; as the seeker it voices what it may."""
+    """Makes the move that suits the last feeling heard; as the seeker it voices what it may.
+
+    It fetches the scale before each session, which tells the feeling, and takes a seeker who voices
+    a complaint for sad at least.
+    """
 
     def choose(self, turn: Turn[Counselling]) -> Any:
         if turn.seat == 1:
             may = turn.position.split("New complaint to voice: ", 1)[1].splitlines()[0]
-            return Speak(PLACEHOLDER if may == "none" else may)
-        move = ("reflect", "affirm", "reflect", "summarise")[
-            turn.steps_played // turn.game.num_players % 4
-        ]
+            feels = turn.position.split("You feel ", 1)[1].split(".", 1)[0]
+            return Speak(MURMURS[feels] if may == "none" else may)
+        if "Recall()" in turn.legal_text and ", move 1.\n" in turn.position:
+            return Recall()
+        move = SUITS[feeling_heard([event.text for event in turn.transcript])]
         return Say(move, LINES[move])
+
+
+def feeling_heard(lines: Iterable[str]) -> int:
+    """The place in EMOTIONS of the last feeling that what was said tells of."""
+    feeling, voiced = CALM, 0
+    for line in lines:
+        murmur = next((n for n, words in enumerate(MURMURS.values()) if words in line), -1)
+        scales = re.search(r"^Scales .*?(\d+)\. (?:There was|After)", line)
+        if scales:
+            healthy = 2 * (STAGES - voiced) + 2
+            feeling = len(EMOTIONS) - 1 - (int(scales[1]) - healthy) // 3
+        elif murmur >= 0:
+            feeling = murmur
+        elif any(words in line for chain in CHAINS for words in chain):
+            feeling, voiced = max(feeling, CALM), voiced + 1
+    return feeling
 
 
 @agent("counsellor-searching", kind="scripted")

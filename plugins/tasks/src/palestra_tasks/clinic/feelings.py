@@ -29,6 +29,9 @@ EFFECTS: dict[str, tuple[int, int, int]] = {
     "confront": (-10, 5, 55),
     "dismiss": (-18, 2, 70),
 }
+# By emotion, the one kind of move that does good
+SUITS = ("affirm", "reflect", "inform", "summarise", "ask", "affirm")
+UNSUITED = -2  # the most that any other kind adds to trust
 STAGES = 4
 NEEDED = (10, 30, 50, 70)  # trust that each complaint asks for
 FIRST_TRUST = (5, 25)  # the least and the most at the start
@@ -37,19 +40,18 @@ FADES = 15  # trust lost between sessions
 STIRS = 10  # percent of moves after which the emotion of a deep seeker is drawn anew
 
 
-def effect(move: str, *, again: bool = False) -> tuple[int, int, int]:
+def effect(move: str, emotion: int) -> tuple[int, int, int]:
     """What a move adds to trust, and the chances in percent that the emotion rises and falls.
 
-    A move that is made `again`, directly after one with the same effect in the same session, does
-    no good any more; what it harms it harms each time.
+    A move that does not suit the emotion costs trust and raises nothing.
     """
     more, rises, falls = EFFECTS[move]
-    return (min(0, more), 0, falls) if again else (more, rises, falls)
+    return (more, rises, falls) if move == SUITS[emotion] else (min(more, UNSUITED), 0, falls)
 
 
-def modulate(emotion: int, move: str, draw: int, *, again: bool = False) -> int:
-    """The emotion after a move, perhaps made `again`; `draw` is uniform from 0 to 99."""
-    _, rises, falls = effect(move, again=again)
+def modulate(emotion: int, move: str, draw: int) -> int:
+    """The emotion after a move; `draw` is uniform from 0 to 99."""
+    _, rises, falls = effect(move, emotion)
     if draw < rises:
         return min(len(EMOTIONS) - 1, emotion + 1)
     return max(0, emotion - 1) if draw < rises + falls else emotion
@@ -62,13 +64,11 @@ def stir(emotion: int, percent: int, draw: int) -> int:
 
 
 @lru_cache(maxsize=512)
-def chances(
-    emotion: int, move: str, percent: int, falls: bool, again: bool = False
-) -> tuple[float, ...]:
+def chances(emotion: int, move: str, percent: int, falls: bool) -> tuple[float, ...]:
     """By emotion, the chance that a move leads to it; `percent` stir, `falls` lowers it by one."""
     found = [0.0] * len(EMOTIONS)
     for draw in range(100):
-        found[modulate(emotion, move, draw, again=again)] += 0.01
+        found[modulate(emotion, move, draw)] += 0.01
     found = [(1 - percent / 100) * one + percent / 100 / len(EMOTIONS) for one in found]
     return (found[0] + found[1], *found[2:], 0.0) if falls else tuple(found)
 
@@ -101,12 +101,12 @@ class Chain:
             return False
         return not self.topics or self.topics[voiced] in touched
 
-    def likelihood(self, kind: str, felt: Felt, voiced: int, *, again: bool) -> float:
-        """The chance of the emotion after a move of a kind, perhaps made `again`."""
+    def likelihood(self, kind: str, felt: Felt, voiced: int) -> float:
+        """The chance of the emotion after a move of a kind."""
         topic = kind not in MOVES
         falls = topic and kind in self.topics[voiced + 2 :]
         percent = STIRS if self.topics else 0
-        return chances(felt.before, effective(kind), percent, falls, again)[felt.after]
+        return chances(felt.before, effective(kind), percent, falls)[felt.after]
 
 
 def effective(kind: str) -> str:
@@ -114,8 +114,8 @@ def effective(kind: str) -> str:
     return kind if kind in MOVES else "ask"
 
 
-# Trust, topics that were touched and wait to be voiced, and the last move of the session
-Place = tuple[int, frozenset[str], str]
+# Trust, and topics that were touched and wait to be voiced
+Place = tuple[int, frozenset[str]]
 Step = dict[Place, list[tuple[Place, str, float]]]  # by place, from where, by which kind, weight
 
 
@@ -145,7 +145,7 @@ def imagine_moves(
 def _filtered(chain: Chain, felt: tuple[Felt, ...]) -> list[Step]:
     """After each move, where the seeker may be, and from where, by which kind, how likely."""
     first, last = FIRST_TRUST
-    layer: dict[Place, float] = {(trust, frozenset(), ""): 1.0 for trust in range(first, last + 1)}
+    layer: dict[Place, float] = {(trust, frozenset()): 1.0 for trust in range(first, last + 1)}
     steps: list[Step] = []
     for n in range(len(felt)):
         step: Step = {}
@@ -165,44 +165,36 @@ def _moves(
     passed = one.session - (felt[n - 1].session if n else 0)
     waiting = {*chain.topics[voiced:]}
     ways = [
-        (kind, move, again, chance, effect(move, again=again)[0], frozenset({kind} & waiting))
+        (kind, chance, effect(effective(kind), one.before)[0], frozenset({kind} & waiting))
         for kind in chain.kinds
-        for move in (effective(kind),)
-        for again in (False, True)
-        if (chance := chain.likelihood(kind, one, voiced, again=again))
+        if (chance := chain.likelihood(kind, one, voiced))
     ]
     for place in layer:
         trust, before = max(0, place[0] - FADES * passed), frozenset() if passed else place[1]
-        last = "" if passed else place[2]
-        for kind, move, again, chance, more, topic in ways:
-            if again != (move == last):
-                continue
+        for kind, chance, more, topic in ways:
             touched = before | topic if topic else before
             after = max(0, min(100, trust + more))
             if chain.voices(voiced, after, one.after, touched) == (one.voiced > voiced):
-                yield place, kind, (after, touched, move), layer[place] * chance
+                yield place, kind, (after, touched), layer[place] * chance
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What a counsellor knows of a move; `start` is the emotion before it, -1 for unknown."""
+    """What a counsellor knows of a move; emotions around it are -1 where they are unknown."""
 
     kind: str
     session: int
     voiced: int  # complaints so far
     touched: frozenset[str]  # topics of the session
     start: int
+    after: int = -1
 
 
-def is_again(moves: Sequence[Move], n: int) -> bool:
-    """Whether the n-th move has the effect of the one before it in the same session."""
-    if n == 0 or moves[n - 1].session != moves[n].session:
-        return False
-    return effective(moves[n - 1].kind) == effective(moves[n].kind)
+Mind = tuple[int, int]  # trust and emotion
 
 
 def likelihood_of(chain: Chain, moves: tuple[Move, ...]) -> float:
-    """The chance that a seeker voices just what they did after each of these moves."""
+    """The chance that a seeker says just what they did after each of these moves."""
     layers = _felt_layers(chain, moves)
     return math.prod(sum(weight for *_, weight in layer) for layer in layers)
 
@@ -211,73 +203,64 @@ def imagine_feelings(
     chain: Chain, moves: tuple[Move, ...], now: int, rng: Rng
 ) -> tuple[tuple[Felt, ...], int]:
     """What a seeker felt, drawn from its chances given the moves, and the trust at `now`."""
-    layers = _felt_layers(chain, moves)
-    felt: list[Felt] = []
-    trust, after = -1, -1
-    for n in range(len(moves) - 1, -1, -1):
-        move = moves[n]
-        ways = [
-            (start, before, end, weight)
-            for start, before, end, weight in layers[n]
-            if trust < 0 or (start == trust and after in (end, -1))
-        ]
-        trust, before, end, _ = ways[rng.weighted([weight for *_, weight in ways])]
-        felt.append(Felt(move.session, before, end, move.voiced))
-        opens = n == 0 or moves[n - 1].session != move.session
-        after = -1 if opens else before
     if not moves:
-        trust = rng.between(*FIRST_TRUST)
-        return (), max(0, trust - FADES * now)
-    trust = _trusts(moves, trust)[-1]
+        return (), max(0, rng.between(*FIRST_TRUST) - FADES * now)
+    felt: list[Felt] = []
+    ways, trust = _felt_layers(chain, moves)[-1], 0
+    for n in range(len(moves) - 1, -1, -1):
+        before, after, _ = ways[rng.weighted([weight for *_, weight in ways])]
+        trust = trust if felt else after[0]
+        felt.append(Felt(moves[n].session, before[1], after[1], moves[n].voiced))
+        faded = FADES * _passed(moves, n)
+        ways = [
+            way
+            for way in (_felt_layers(chain, moves)[n - 1] if n else ())
+            if (before[0] == max(0, way[1][0] - faded) if faded else before == way[1])
+        ]
     return tuple(felt[::-1]), max(0, trust - FADES * (now - moves[-1].session))
 
 
-def _trusts(moves: Sequence[Move], trust: int) -> list[int]:
-    """The trust after each move, from a start."""
-    found, session = [], 0
-    for n, move in enumerate(moves):
-        trust = max(0, trust - FADES * (move.session - session))
-        more = effect(effective(move.kind), again=is_again(moves, n))[0]
-        trust, session = max(0, min(100, trust + more)), move.session
-        found.append(trust)
-    return found
+def _passed(moves: Sequence[Move], n: int) -> int:
+    """The sessions that ended between a move and the one before it."""
+    return moves[n].session - (moves[n - 1].session if n else 0)
 
 
 @lru_cache(maxsize=64)
-def _felt_layers(chain: Chain, moves: tuple[Move, ...]) -> list[list[tuple[int, int, int, float]]]:
-    """For each move: the trust at the start, the emotions around it, and how likely they are."""
-    paths = {trust: _trusts(moves, trust) for trust in range(FIRST_TRUST[0], FIRST_TRUST[1] + 1)}
-    sums: dict[tuple[int, int], float] = {}
+def _felt_layers(chain: Chain, moves: tuple[Move, ...]) -> list[list[tuple[Mind, Mind, float]]]:
+    """For each move: trust and emotion before and after it, and how likely they are."""
+    first, last = FIRST_TRUST
+    minds: dict[Mind, float] = {(trust, -1): 1.0 for trust in range(first, last + 1)}
     layers = []
     for n, move in enumerate(moves):
         voiced = moves[n - 1].voiced if n else 0
-        if n == 0 or moves[n - 1].session != move.session:
-            sums = _at_start(move, paths, sums)
+        if n == 0 or _passed(moves, n):
+            minds = _at_start(move, minds, FADES * _passed(moves, n))
         layer = []
-        for (start, before), weight in sums.items():
-            for end in range(len(EMOTIONS)):
+        for (trust, before), weight in minds.items():
+            more = effect(effective(move.kind), before)[0]
+            now = max(0, min(100, trust + more))
+            for end in range(len(EMOTIONS)) if move.after < 0 else (move.after,):
                 felt = Felt(move.session, before, end, move.voiced)
-                chance = chain.likelihood(move.kind, felt, voiced, again=is_again(moves, n))
-                said = chain.voices(voiced, paths[start][n], end, move.touched)
+                chance = chain.likelihood(move.kind, felt, voiced)
+                said = chain.voices(voiced, now, end, move.touched)
                 if chance and said == (move.voiced > voiced):
-                    layer.append((start, before, end, weight * chance))
+                    layer.append(((trust, before), (now, end), weight * chance))
         total = sum(weight for *_, weight in layer)
-        sums = {}
-        for start, _, end, weight in layer:
-            sums[start, end] = sums.get((start, end), 0.0) + weight / total
+        minds = {}
+        for _, after, weight in layer:
+            minds[after] = minds.get(after, 0.0) + weight / total
         layers.append(layer)
     return layers
 
 
-def _at_start(
-    move: Move, paths: dict[int, list[int]], sums: dict[tuple[int, int], float]
-) -> dict[tuple[int, int], float]:
-    """Before the first move of a session, how likely trusts at the start and emotions are."""
+def _at_start(move: Move, minds: dict[Mind, float], faded: int) -> dict[Mind, float]:
+    """Before the first move of a session, how likely trusts and emotions are."""
     emotions = (
         range(len(EMOTIONS)) if move.session else range(FIRST_EMOTION[0], FIRST_EMOTION[1] + 1)
     )
+    weights: dict[int, float] = {}
+    for (trust, _), weight in minds.items():
+        left = max(0, trust - faded)
+        weights[left] = weights.get(left, 0.0) + weight
     felt = [move.start] if move.start >= 0 else emotions
-    weights = dict.fromkeys(paths, 0.0 if sums else 1.0)
-    for (trust, _), weight in sums.items():
-        weights[trust] += weight
-    return {(trust, one): weight for trust, weight in weights.items() for one in felt if weight}
+    return {(trust, one): weight for trust, weight in weights.items() for one in felt}

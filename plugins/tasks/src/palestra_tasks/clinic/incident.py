@@ -404,7 +404,8 @@ SYSTEM_RULES = """
     splits={
         "copilot": {"num_players": 1},
         "team": {"num_players": 3},
-        "ten-causes": {"causes": "ten"},
+        "one-service": {"system": "none", "turns": 12},
+        "ten-causes": {"system": "none", "causes": "ten", "turns": 12},
         "small": {"system": "small", "faults": "common", "turns": 16},
         "medium": {"system": "medium", "faults": "common", "turns": 20},
         "large": {"system": "large", "faults": "common", "turns": 24},
@@ -437,12 +438,12 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
             description="services that call each other, of which one is at fault, in place of "
             "`causes`: 5 of them (small), 8 or 12; none: one service alone, a demonstration"
         ),
-    ] = "none"
+    ] = "medium"
     faults: Annotated[
         Literal["all", "common", "rare"],
         Meta(description="kinds of fault in a system; rare: client, zone, certificate, held out"),
     ] = "all"
-    turns: Turns = 12
+    turns: Turns = 20
 
     rules_text = """
         This is a simulation for the study of agents, and no advice for any system. A service has
@@ -466,7 +467,9 @@ class IncidentResponse(Talking, TaskGame[IncidentState]):
                 f"faults={self.faults!r} is for a system; set system to small, medium or large"
             )
         if self.system != "none" and self.causes != "five":
-            raise InvalidOption(f"causes={self.causes!r} is not for a system; set faults instead")
+            raise InvalidOption(
+                f"causes={self.causes!r} is for one service alone; set system='none'"
+            )
 
     def rules_for(self, seat: int) -> str:
         rules = super().rules_for(seat) if self.system == "none" else paragraphs(SYSTEM_RULES)

@@ -207,9 +207,9 @@ DAY_RULES = f"""
         "Assistance"
     ),
     splits={
-        "coding": {"domain": "coding"},
-        "writing": {"domain": "writing"},
-        "daily-life": {"domain": "daily life"},
+        "coding": {"day": "none", "domain": "coding", "turns": 30},
+        "writing": {"day": "none", "domain": "writing", "turns": 30},
+        "daily-life": {"day": "none", "domain": "daily life", "turns": 30},
         **{
             f"{held}{size}": {"day": size, "ways": ways, "turns": 40}
             for held, ways in (("", "sets"), ("held-out-", "orders"))
@@ -235,7 +235,7 @@ class Proactive(TaskGame[WatchState]):
     domain: Annotated[
         Literal["coding", "writing", "daily life"], Meta(description="what the person does")
     ] = "coding"
-    turns: Annotated[int, Meta(ge=1, le=1000, description="events in an episode")] = 30
+    turns: Annotated[int, Meta(ge=1, le=1000, description="events in an episode")] = 40
     noise: Annotated[
         int, Meta(ge=0, le=100, description="chance in percent that an event misleads")
     ] = MISLEADING
@@ -245,7 +245,7 @@ class Proactive(TaskGame[WatchState]):
             description="pieces of work in a day, in place of `domain`: 2 (small), 3 or 4; none: "
             "an event tells its need, a demonstration"
         ),
-    ] = "none"
+    ] = "medium"
     ways: Annotated[
         Literal["sets", "orders"],
         Meta(description="signs of a need in a day; orders: in an order that tells it, held out"),
@@ -274,7 +274,7 @@ class Proactive(TaskGame[WatchState]):
         if self.day != "none" and self.domain != "coding":
             raise InvalidOption(
                 f"domain={self.domain!r} is not for a day, which has works of its own; "
-                "leave domain out"
+                "set day='none'"
             )
         if self.day != "none" and self.turns > MOST_EVENTS:
             raise InvalidOption(

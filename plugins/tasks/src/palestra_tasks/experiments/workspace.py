@@ -155,7 +155,8 @@ class WorkspaceState(TaskState):
         "Experimentation"
     ),
     splits={
-        **{name: {"data": name} for name in KINDS},
+        "plain": {"project": "plain"},
+        **{name: {"project": "plain", "data": name} for name in KINDS},
         **{
             f"{held}{size}": {"project": size, "traits": traits}
             for held, traits in (("", "common"), ("held-out-", "rare"))
@@ -182,7 +183,7 @@ class MLWorkspace(TaskGame[WorkspaceState]):
             description="plain: data of a kind, a demonstration; otherwise a project with 3, 4 or "
             "6 effects and 2, 3 or 4 troubles, told in words"
         ),
-    ] = "plain"
+    ] = "medium"
     traits: Annotated[
         Literal["common", "rare"],
         Meta(description="effects and troubles of a project; rare: those that are held out"),
@@ -216,8 +217,8 @@ class MLWorkspace(TaskGame[WorkspaceState]):
             )
         if self.project != "plain" and self.data != "any":
             raise InvalidOption(
-                f"data={self.data!r} is for project='plain'; leave it out, since a project has "
-                "data of its own"
+                f"data={self.data!r} is for project='plain'; set it, or leave data out: a project "
+                "has data of its own"
             )
 
     def rules_for(self, seat: int) -> str:

@@ -145,7 +145,7 @@ def look_text(form: Form) -> str:
         "Daily Scenarios (2026)"
     ),
     splits={
-        **{name: {"kind": name} for name in KINDS},
+        **{name: {"kind": name, "rows": 9} for name in ("mixed", *KINDS)},
         **{
             f"{held}{size}": {"kind": "composed", "size": size, "changes": changes, "rows": rows}
             for held, changes in (("", "common"), ("held-out-", "rare"))
@@ -168,16 +168,16 @@ class Errands(TaskGame[ErrandState]):
             "earlier work that is changed (edit), or one of these drawn by the seed (mixed), a "
             "demonstration; composed: conditions and chains of changes in request and note"
         ),
-    ] = "mixed"
+    ] = "composed"
     size: Annotated[
         Literal["small", "medium", "large"],
         Meta(description="of a composed request: 2 comparisons and 2 changes, 3 and 3, or 4 and 4"),
-    ] = "small"
+    ] = "medium"
     changes: Annotated[
         Literal["all", "common", "rare"],
         Meta(description="kinds of change of a composed request; rare: three kinds, held out"),
     ] = "all"
-    rows: Annotated[int, Meta(ge=6, le=15, description="rows of a table")] = 9
+    rows: Annotated[int, Meta(ge=6, le=15, description="rows of a table")] = 12
     turns: Turns = 12
 
     rules_text = """
@@ -197,7 +197,7 @@ class Errands(TaskGame[ErrandState]):
     action_types = (Open, Write, Finish)
 
     def validate(self) -> None:
-        if self.kind != "composed" and (self.size, self.changes) != ("small", "all"):
+        if self.kind != "composed" and (self.size, self.changes) != ("medium", "all"):
             raise InvalidOption(
                 f"size={self.size!r} and changes={self.changes!r} are for kind='composed'; set it, "
                 "or leave them out"

@@ -155,8 +155,9 @@ class StudyState(TaskState):
         "(2025)"
     ),
     splits={
-        "small-sample": {"rows": 60},
-        "large-sample": {"rows": 600},
+        "texts": {"study": "any", "rows": 240, "turns": 8},
+        "small-sample": {"study": "any", "rows": 60, "turns": 8},
+        "large-sample": {"study": "any", "rows": 600, "turns": 8},
         **{
             f"{held}{size}": {
                 "study": "composed",
@@ -184,10 +185,10 @@ class Econometrics(TaskGame[StudyState]):
             description="how data came about: one of five texts, a demonstration; any: one of them "
             "drawn from the seed; composed: by a graph of causes that is drawn"
         ),
-    ] = "any"
+    ] = "composed"
     size: Annotated[
         Literal["small", "medium", "large"], Meta(description="of the graph of a composed study")
-    ] = "small"
+    ] = "medium"
     designs: Annotated[
         Literal["all", "common", "rare"],
         Meta(
@@ -197,8 +198,8 @@ class Econometrics(TaskGame[StudyState]):
     ] = "all"
     rows: Annotated[
         int, Meta(ge=30, le=5000, description="rows of the data; 240 or more if composed")
-    ] = 240
-    turns: Turns = 8
+    ] = 480
+    turns: Turns = 12
 
     rules_text = """
         You estimate the effect of x on y, or of a law or a grant on y, from data. Read how the data
@@ -216,7 +217,7 @@ class Econometrics(TaskGame[StudyState]):
 
     def validate(self) -> None:
         composed = self.study == "composed"
-        if not composed and (self.size, self.designs) != ("small", "all"):
+        if not composed and (self.size, self.designs) != ("medium", "all"):
             raise InvalidOption(
                 f"size={self.size!r} and designs={self.designs!r} are for study='composed'; set "
                 "it, or leave them out"

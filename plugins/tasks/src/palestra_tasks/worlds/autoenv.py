@@ -57,6 +57,7 @@ RULES = ("plain", "ice", "torus", "stride")
 REWARDS = ("reach", "collect", "key")
 SKINS = ("plain", "sea", "inverted")
 WORLDS = tuple(product(RULES, REWARDS, SKINS))
+ONE_OF_36 = {"drawn": "none", "turns": 12}  # options
 WAYS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 WORDS = {
     "plain": ("north", "south", "west", "east"),
@@ -186,10 +187,11 @@ class WorldState(TaskState):
         "Agent Learning"
     ),
     splits={
-        "plain": {"skin": "plain"},
-        "renamed": {"skin": "sea"},
-        "inverted": {"skin": "inverted"},
-        "ice": {"rules": "ice"},
+        "worlds": ONE_OF_36,
+        "plain": {**ONE_OF_36, "skin": "plain"},
+        "renamed": {**ONE_OF_36, "skin": "sea"},
+        "inverted": {**ONE_OF_36, "skin": "inverted"},
+        "ice": {**ONE_OF_36, "rules": "ice"},
         "small": {"drawn": "small", "turns": 24},
         "medium": {"drawn": "medium", "turns": 48},
         "large": {"drawn": "large", "turns": 80},
@@ -200,7 +202,7 @@ class WorldState(TaskState):
 )
 @dataclass(frozen=True)
 class AutoEnv(TaskGame[WorldState]):
-    """One player plays a level of one of 36 generated worlds, or a world drawn from a grammar.
+    """One player plays a world drawn from a grammar, or a level of one of 36 worlds.
 
     Actions are the world's four words for directions; which way each leads is for the player to
     learn where words are inverted. An observation is a float32 vector: five planes of 16 cells
@@ -222,11 +224,11 @@ class AutoEnv(TaskGame[WorldState]):
         Literal["plain", "sea", "inverted", "any"],
         Meta(description="how it is told; any: drawn from the seed"),
     ] = "any"
-    turns: Annotated[int, Meta(ge=8, le=200, description="moves in an episode")] = 12
+    turns: Annotated[int, Meta(ge=8, le=200, description="moves in an episode")] = 48
     drawn: Annotated[
         Literal["none", "small", "medium", "large"],
         Meta(description="draw the world from the grammar; none: one of the 36 worlds"),
-    ] = "none"
+    ] = "medium"
     effects: Annotated[
         Literal["common", "rare"],
         Meta(description="kinds of effect in drawn worlds; rare: some that training never has"),
@@ -238,6 +240,10 @@ class AutoEnv(TaskGame[WorldState]):
     payoff_bounds = (-1.0, 3.0)
 
     def validate(self) -> None:
+        named = {"rules": self.rules, "pays": self.pays, "skin": self.skin}
+        given = [f"{name}={value!r}" for name, value in named.items() if value != "any"]
+        if self.drawn != "none" and given:
+            raise InvalidOption(f"{', '.join(given)} is for the 36 worlds; set drawn='none'")
         if self.drawn != "none" and self.attempts < 2:
             length = SIZES[self.drawn].length
             raise InvalidOption(

@@ -34,7 +34,7 @@ KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "text game: household": ("games/Quest-v0", {}),
     "text game: science": ("tasks/BoxingGym-v0", {}),
     "text game: craft": ("tasks/PlanWorld-v0", {"level": "medium"}),
-    "embodied: instructions": ("tasks/AutoEnv-v0", {}),
+    "embodied: instructions": ("tasks/AutoEnv-v0", {"drawn": "none", "turns": 12}),
     "maze": ("text/CollaborationMaze-v0", {}),
     "word game": ("games/Wordle-v0", {}),
     "tools: weather": ("web/ToolWorld-v0", {}),

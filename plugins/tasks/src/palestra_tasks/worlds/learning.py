@@ -24,6 +24,7 @@ import palestra
 from palestra import Rng
 
 from palestra_tasks.worlds.autoenv import (
+    ONE_OF_36,
     RULES,
     SKINS,
     THINGS,
@@ -149,7 +150,7 @@ def play(
 ) -> tuple[float, list[Moved]]:
     """The score of an episode, and its moves; with the chance `explores` a move is random."""
     rules, pays, skin = world
-    game = palestra.game("tasks/AutoEnv-v0", rules=rules, pays=pays, skin=skin)
+    game = palestra.game("tasks/AutoEnv-v0", **ONE_OF_36, rules=rules, pays=pays, skin=skin)
     episode, rng, made = palestra.Episode(game, seed), Rng.seeded(seed, 71), list[Moved]()
     turns = game.turns if isinstance(game, AutoEnv) else 0
     while not episode.over:

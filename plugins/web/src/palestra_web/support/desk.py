@@ -6,10 +6,12 @@ sees accounts, orders and the policy, and is the only one who can change an orde
 an impostor also writes to the desk; they want a change to another person's order and do not know
 its code. With four seats a seller keeps the stock and restocks sizes when asked.
 
-At the end the support agent is paid 1 if the orders are exactly as they should be: the wish is done
-if the policy allows it, and nothing else has changed. The customer and the impostor are paid 1 if
-their wish is done. The seller loses 0.1 for every restocked size that nobody receives. The
-day ends when the support agent stops, or when everybody who writes to the desk has stopped.
+At the end the support agent is paid 1 if the customer was served and the orders are exactly as they
+should be: a wish that the policy allows is done, any other is refused with a button that says what
+has become of the order, and nothing else has changed. About half of the wishes are allowed. The
+customer and the impostor are paid 1 if their wish is done. The seller loses 0.1 for every restocked
+size that nobody receives. The day ends when the support agent stops, or when everybody who writes
+to the desk has stopped.
 
 After the user simulations of S. Yao et al., "tau-bench: A Benchmark for Tool-Agent-User
 Interaction in Real-World Domains", 2024. Checked: scripted people who follow the policy reach the
@@ -21,7 +23,7 @@ Left out: the benchmark's airline and its fixed tasks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated
 
@@ -46,6 +48,7 @@ from palestra_web.support.orders import (
     ITEMS,
     KINDS,
     POLICY,
+    REASONS,
     SIZES,
     Account,
     Order,
@@ -56,6 +59,7 @@ from palestra_web.support.orders import (
     draw_orders,
     draw_wish,
     is_allowed,
+    objection,
 )
 from palestra_web.website import (
     Landing,
@@ -92,6 +96,8 @@ class SupportDay:
     chats: dict[int, list[tuple[str, str]]]  # speaker and text, by the seat the desk chats with
     restocked: int = 0  # sizes restocked that nobody has received
     refused: str = ""  # why the desk's last change was not made
+    # By seat, the place of the last refusal in the chat and its reason
+    refusals: dict[int, tuple[int, str]] = field(default_factory=dict)
 
 
 @environment(
@@ -202,7 +208,9 @@ class SupportDesk(Talking, Website):
 
     def solved(self, data: SupportDay, seat: int) -> bool:
         if seat == SUPPORT:
-            return data.orders == self.expected(data)
+            why = objection(find(data.first, data.wish.order), data.wish)
+            _, refused = data.refusals.get(CUSTOMER, (0, ""))
+            return data.orders == self.expected(data) and refused == why
         if seat == SELLER:
             return data.restocked == 0
         wish = data.plot if seat == IMPOSTOR else data.wish
@@ -304,6 +312,9 @@ class SupportDesk(Talking, Website):
             case ["chat", name] if name in self.chats:
                 messages = data.chats[self.chats[name]]
                 body = self._chat(messages, f"/say/{name}", f"Chat with the {name}")
+                if self.chats[name] != SELLER:
+                    refuse = (action(f"Refuse: {r}", f"/refuse/{name}", reason=r) for r in REASONS)
+                    body = (*body, *refuse)
                 return Page(f"/chat/{name}", name, (link("Desk", "/desk"), *body))
             case ["account", number] if is_account(data.accounts, number):
                 account = data.accounts[int(number)]
@@ -379,12 +390,23 @@ class SupportDesk(Talking, Website):
             case ["say", name] if seat == SUPPORT and name in self.chats:
                 data.chats[self.chats[name]].append(("support", text))
                 return Landing(f"/chat/{name}")
+            case ["refuse", name] if seat == SUPPORT and name in self.chats:
+                return self._refuse(data, name, fields.get("reason", ""))
             case ["restock"] if seat == SELLER:
                 return self._restock(data, fields.get("article", ""))
             case ["do", kind, number] if seat == SUPPORT and kind in KINDS:
                 if is_order(data.orders, number):
                     return self._do(data, Wish(kind, int(number), fields.get("value", "")))
         raise NotFound
+
+    def _refuse(self, data: SupportDay, name: str, reason: str) -> Landing:
+        """Say to a person that their wish is not allowed, and why."""
+        if reason not in REASONS:
+            raise NotFound
+        chat = data.chats[self.chats[name]]
+        data.refusals[self.chats[name]] = (len(chat), reason)
+        chat.append(("support", f"The policy does not allow that: {reason}."))
+        return Landing(f"/chat/{name}")
 
     def _restock(self, data: SupportDay, article: str) -> Landing:
         item, _, size = article.partition(", ")
@@ -422,6 +444,9 @@ class SupportDesk(Talking, Website):
         data: SupportDay = other.data
         read = state.tabs[seat].read
         data.chats = {who: said[: read.get(who, 0)] for who, said in data.chats.items()}
+        data.refusals = {
+            who: one for who, one in data.refusals.items() if one[0] < read.get(who, 0)
+        }
         self._redraw_books(data, seat, read, rng)
         if seat != CUSTOMER:
             data.wish = draw_wish(rng, data.first, 0)
@@ -475,9 +500,10 @@ def keep_own(day: SupportDay, data: SupportDay, wish: Wish, rng: Rng, *, posing:
     code = accounts[own.owner].code if posing else me.code
     accounts[own.owner] = msgspec.structs.replace(me, code=code)
     day.accounts = tuple(accounts)
+    allowed = posing or rng.below(2) == 1
     for _ in range(100):
         drawn = draw_order(rng, own.number, own.owner, own.item)
-        if drawn.size != wish.value and (not posing or is_allowed(drawn, wish)):
+        if drawn.size != wish.value and is_allowed(drawn, wish) == allowed:
             break
     day.first = tuple(drawn if o.number == own.number else o for o in day.first)
     day.orders = day.first

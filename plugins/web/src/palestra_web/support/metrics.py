@@ -11,7 +11,7 @@ DESK = "web/SupportDesk-v0"
 
 @metric("served", measures=(DESK,), bounds=(0.0, 1.0), better="higher")
 def served(record: EpisodeRecord) -> float | None:
-    """1 if all orders are as the policy wants them at the end, else 0: tau-bench's reward.
+    """1 if the customer was served or refused as the policy says, else 0: after tau-bench's reward.
 
     Undefined if the day was cut short before it ended.
     """

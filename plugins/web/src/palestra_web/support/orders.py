@@ -19,7 +19,14 @@ POLICY = (
     "An order can be cancelled, and its address changed, while it is processing.",
     f"An order can be refunded up to {REFUND_DAYS} days after it was delivered.",
     "A delivered order can be exchanged for another size that is in stock; the seller can restock.",
-    "What the policy does not allow is refused. Nothing else is changed.",
+    "What the policy does not allow is refused, with the button in the chat that says what has "
+    "become of the order. Nothing else is changed.",
+)
+REASONS = (
+    "it is processing",
+    "it was shipped",
+    "it was delivered",
+    "it was delivered too long ago",
 )
 
 
@@ -50,12 +57,18 @@ class Wish(NamedTuple):
     value: str = ""  # the new address or size
 
 
+def objection(order: Order, wish: Wish) -> str:
+    """Why the policy does not allow a wish, whatever is in stock; empty if it does."""
+    early = wish.kind in ("cancel", "address")
+    if order.status != ("processing" if early else "delivered"):
+        return f"it {'is' if order.status == 'processing' else 'was'} {order.status}"
+    late = wish.kind == "refund" and order.days > REFUND_DAYS
+    return "it was delivered too long ago" if late else ""
+
+
 def is_allowed(order: Order, wish: Wish) -> bool:
     """Whether the policy allows a wish, whatever is in stock."""
-    if wish.kind in ("cancel", "address"):
-        return order.status == "processing"
-    recent = order.status == "delivered" and order.days <= REFUND_DAYS
-    return recent if wish.kind == "refund" else order.status == "delivered"
+    return not objection(order, wish)
 
 
 def apply_wish(order: Order, wish: Wish) -> Order:
@@ -89,9 +102,11 @@ def draw_order(rng: Rng, number: int, owner: int, item: str = "") -> Order:
 
 
 def draw_wish(rng: Rng, orders: tuple[Order, ...], owner: int) -> Wish:
-    """A wish about an order of `owner`, which the policy may not allow."""
-    order = rng.choice([order for order in orders if order.owner == owner])
-    kind = rng.choice(KINDS)
+    """A wish about an order of `owner`; the policy allows about half of them."""
+    own = [order for order in orders if order.owner == owner]
+    allowed = rng.below(2) == 1
+    pairs = [(o, k) for o in own for k in KINDS if is_allowed(o, Wish(k, o.number)) == allowed]
+    order, kind = rng.choice(pairs or [(o, k) for o in own for k in KINDS])
     value = ""
     if kind == "address":
         value = f"{rng.between(100, 199)} {rng.choice(STREETS)}"

@@ -16,7 +16,7 @@ from palestra_web.actions import Click, Fill, Goto, Stop
 from palestra_web.plays import GeneratorAgent
 from palestra_web.reading import find, read_lines, read_page, task_of
 from palestra_web.support.desk import CUSTOMER, IMPOSTOR, SELLER, SUPPORT, SupportDesk
-from palestra_web.support.orders import Order, Wish, is_allowed
+from palestra_web.support.orders import Order, Wish, objection
 
 Play = Generator[TextAction, Turn, None]
 _WISH = re.compile(
@@ -189,15 +189,17 @@ class SupportClerk(_Person):
         if not self.trusting and (code is None or code[1] != text):
             turn = yield Goto(f"/chat/{name}")
             return (yield from say(turn, "Your code, please?"))
-        answer = "The policy does not allow that."
-        if is_allowed(order, wish):
-            if wish.kind == "exchange" and not stock.get(wish.value):
-                turn = yield from self._fetch(turn, order.item, wish.value)
-            turn = yield Goto(f"/order/{wish.order}")
-            turn = yield from carry_out(turn, wish)
-            answer = "Done."
+        reason = objection(order, wish)
+        if reason:
+            turn = yield Goto(f"/chat/{name}")
+            button = find(read_page(turn.position), "button", f"Refuse: {reason}")
+            return (yield Click(button.number))
+        if wish.kind == "exchange" and not stock.get(wish.value):
+            turn = yield from self._fetch(turn, order.item, wish.value)
+        turn = yield Goto(f"/order/{wish.order}")
+        turn = yield from carry_out(turn, wish)
         turn = yield Goto(f"/chat/{name}")
-        return (yield from say(turn, answer))
+        return (yield from say(turn, "Done."))
 
     def _fetch(self, turn: Turn, item: str, size: str) -> Generator[TextAction, Turn, Turn]:
         turn = yield Goto("/chat/seller")

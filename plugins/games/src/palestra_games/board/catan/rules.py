@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations_with_replacement
 
 from palestra import Rng, TextAction
@@ -243,6 +243,11 @@ def new_state(rng: Rng, players: int) -> CatanState:
 
 def write_cards(cards: Sequence[int]) -> str:
     """Cards as text; empty for none."""
+    return _write_cards(tuple(cards))
+
+
+@lru_cache(maxsize=4096)
+def _write_cards(cards: tuple[int, ...]) -> str:
     parts = [
         f"{n} {name}" if n > 1 else name for n, name in zip(cards, RESOURCES, strict=True) if n
     ]
@@ -343,7 +348,7 @@ def free_corners(state: CatanState) -> list[int]:
 
 def settlement_places(state: CatanState, seat: int) -> list[int]:
     """Free corners that an own road leads to; none if no settlement is left."""
-    if len(buildings(state, seat, city=False)) == MAX_SETTLEMENTS:
+    if state.corners.count(1 + 2 * seat) == MAX_SETTLEMENTS:
         return []
     return [
         corner
@@ -354,14 +359,14 @@ def settlement_places(state: CatanState, seat: int) -> list[int]:
 
 def city_places(state: CatanState, seat: int) -> list[int]:
     """Own settlements that can become cities; none if no city is left."""
-    if len(buildings(state, seat, city=True)) == MAX_CITIES:
+    if state.corners.count(2 + 2 * seat) == MAX_CITIES:
         return []
     return buildings(state, seat, city=False)
 
 
 def road_places(state: CatanState, seat: int) -> list[int]:
     """Free roads that touch an own building, or an own road on a corner no rival has built on."""
-    if len(roads_of(state, seat)) == MAX_ROADS:
+    if state.roads.count(seat) == MAX_ROADS:
         return []
     return [
         road
@@ -406,7 +411,7 @@ def award_largest_army(state: CatanState, seat: int) -> None:
 
 def open_points(state: CatanState, seat: int) -> int:
     """Points that everybody sees."""
-    built = len(buildings(state, seat, city=False)) + 2 * len(buildings(state, seat, city=True))
+    built = state.corners.count(1 + 2 * seat) + 2 * state.corners.count(2 + 2 * seat)
     return built + BONUS * ((state.longest == seat) + (state.largest == seat))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from palestra import Piece, Scene
 from palestra.scene import Hex, HexCorner, HexEdge, Hexes
@@ -26,11 +26,9 @@ from palestra_games.board.catan.rules import (
     NOBODY,
     PHASES,
     CatanState,
-    buildings,
     is_city,
     open_points,
     owner,
-    roads_of,
     write_cards,
 )
 
@@ -50,7 +48,7 @@ def state_lines(state: CatanState, seat: int, names: Sequence[str]) -> list[str]
         f"You are {names[seat]}. Turns ended: {state.turns}. Turn of {names[state.turn]}: "
         f"{PHASES[state.phase]}.{rolled}",
         *island_lines(state.terrain, state.number, state.harbours, state.robber),
-        *(seat_line(state, other, names) for other in state.seats),
+        *map(partial(seat_line, state, names, board_words(state)), state.seats),
         f"The bank has {write_cards(state.bank) or 'nothing'} and "
         f"{count_text(len(state.deck), 'development card')}.",
         f"Your hand: {write_cards(state.hands[seat]) or 'nothing'}.",
@@ -82,8 +80,30 @@ def harbour_name(kind: int) -> str:
     return "any 3:1" if kind == ANY else f"{RESOURCES[kind]} 2:1"
 
 
-def seat_line(state: CatanState, seat: int, names: Sequence[str]) -> str:
-    """What everybody knows of a player, in one line."""
+def board_words(state: CatanState) -> tuple[tuple[str, ...], ...]:
+    """What each seat has built, such as 'roads A-B B-C'."""
+    return _board_words(tuple(state.corners), tuple(state.roads), len(state.seats))
+
+
+@lru_cache(maxsize=256)
+def _board_words(
+    corners: tuple[int, ...], roads: tuple[int, ...], seats: int
+) -> tuple[tuple[str, ...], ...]:
+    built = []
+    for seat in range(seats):
+        places = (
+            ("settlements", [str(n) for n, what in enumerate(corners) if what == 1 + 2 * seat]),
+            ("cities", [str(n) for n, what in enumerate(corners) if what == 2 + 2 * seat]),
+            ("roads", [ROAD_NAMES[n] for n, who in enumerate(roads) if who == seat]),
+        )
+        built.append(tuple(f"{what} {' '.join(where)}" for what, where in places if where))
+    return tuple(built)
+
+
+def seat_line(
+    state: CatanState, names: Sequence[str], built: Sequence[Sequence[str]], seat: int
+) -> str:
+    """What everybody knows of a player, in one line; `built` are the `board_words`."""
     sure = state.sure[seat]
     known = f" (known: {write_cards(sure)})" if any(sure) else ""
     parts = [
@@ -96,13 +116,7 @@ def seat_line(state: CatanState, seat: int, names: Sequence[str]) -> str:
     parts += ["has the bonus for the longest road"] * (state.longest == seat)
     parts += ["has the bonus for the largest army"] * (state.largest == seat)
     parts += [f"{state.owed[seat]} to discard"] * (state.owed[seat] > 0)
-    built = (
-        ("settlements", map(str, buildings(state, seat, city=False))),
-        ("cities", map(str, buildings(state, seat, city=True))),
-        ("roads", (ROAD_NAMES[road] for road in roads_of(state, seat))),
-    )
-    parts += [f"{what} {text}" for what, where in built if (text := " ".join(where))]
-    return "; ".join(parts) + "."
+    return "; ".join([*parts, *built[seat]]) + "."
 
 
 def developments_text(state: CatanState, seat: int) -> str:

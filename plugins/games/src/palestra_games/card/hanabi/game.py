@@ -65,7 +65,7 @@ from palestra import (
     environment,
     only,
 )
-from palestra.rules import finish, mover, pass_turn, turn_to
+from palestra.rules import finish, mover, pass_turn, plain, turn_to
 from palestra.scene import Card, Cards
 
 from palestra_games.card.display import word_list
@@ -332,7 +332,7 @@ class Hanabi(ArrayGame[HanabiState]):
 
     def score(self, state: HanabiState) -> int:
         """Cards in the fireworks; 0 after the last life where `bomb_zero` says so."""
-        return 0 if self.bomb_zero and state.lives == 0 else int(state.fireworks.sum())
+        return 0 if self.bomb_zero and state.lives == 0 else sum(state.fireworks.tolist())
 
     def scores(self, state: HanabiState) -> tuple[float, ...]:
         return (float(self.score(state)),) * self.num_players
@@ -406,6 +406,7 @@ class Hanabi(ArrayGame[HanabiState]):
         if before is None:
             return [self._deal_event(after, seat) for seat in range(self.num_players)]
         events = []
+        after = plain(after)
         for seat, action in actions.items():
             move = last_move_of(self.config, after, 0)
             text = move_text(self.config, move, self.players) if move else ""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from palestra.rules import plain
 
 from palestra_games.card.hanabi.rules import NOTHING, copies
 from palestra_games.card.hanabi.state import HanabiState
@@ -141,16 +142,17 @@ def read_card(config: Hanabi, reader: FlagReader, card: int) -> HeldCard:
 
 def observation_of(config: Hanabi, state: HanabiState, observer: int) -> Observation:
     """A player's view of a state, without going through the array."""
-    deck = config.deck_size - int(state.drawn)
+    state = plain(state)
+    deck = config.deck_size - state.drawn
     return Observation(
         hands=tuple(hands_of(config, state, observer)),
         deck=deck,
         fireworks=tuple(state.fireworks.tolist()),
-        tokens=int(state.tokens),
-        lives=int(state.lives),
+        tokens=state.tokens,
+        lives=state.lives,
         discards=tuple(state.discards.tolist()),
         last=last_move_of(config, state, observer),
-        turns_left=None if deck else int(state.turns_left),
+        turns_left=None if deck else state.turns_left,
     )
 
 
@@ -158,36 +160,47 @@ def hands_of(config: Hanabi, state: HanabiState, observer: int) -> Iterator[tupl
     """The hands from the observer's own on, in which the cards themselves are hidden."""
     fields = (state.hands, state.could_colour, state.could_rank, state.told_colour, state.told_rank)
     columns = [field.tolist() for field in fields]
+    of_colours, of_ranks = config.colours, config.ranks
     for ahead in range(config.num_players):
         seat = (observer + ahead) % config.num_players
+        held = zip(*[column[seat] for column in columns], strict=True)
         yield tuple(
-            HeldCard(
-                card if ahead else -1,
-                members(colours, config.colours),
-                members(ranks, config.ranks),
-                bool(told_colour),
-                bool(told_rank),
-            )
-            for card, colours, ranks, told_colour, told_rank in zip(
-                *(column[seat] for column in columns), strict=True
-            )
-            if card >= 0
+            [
+                _held(card if ahead else -1, could, rank, *told, of_colours, of_ranks)
+                for card, could, rank, *told in held
+                if card >= 0
+            ]
         )
+
+
+@lru_cache(maxsize=65536)
+def _held(
+    card: int,
+    colours: int,
+    ranks: int,
+    told_colour: int,
+    told_rank: int,
+    of_colours: int,
+    of_ranks: int,
+) -> HeldCard:
+    could = members(colours, of_colours), members(ranks, of_ranks)
+    return HeldCard(card, *could, bool(told_colour), bool(told_rank))
 
 
 def last_move_of(config: Hanabi, state: HanabiState, observer: int) -> Move | None:
     """The last move, with players counted from the observer on; None before the first."""
+    state = plain(state)
     if state.last_kind == NOTHING:
         return None
-    seats, target = config.num_players, int(state.last_target)
+    seats, target = config.num_players, state.last_target
     return Move(
-        seat=(int(state.last_player) - observer) % seats,
-        kind=int(state.last_kind),
+        seat=(state.last_player - observer) % seats,
+        kind=state.last_kind,
         target=(target - observer) % seats if target >= 0 else -1,
-        value=int(state.last_value),
-        touched=members(int(state.last_touched), config.hand_size),
-        slot=int(state.last_slot),
-        card=int(state.last_card),
+        value=state.last_value,
+        touched=members(state.last_touched, config.hand_size),
+        slot=state.last_slot,
+        card=state.last_card,
         fitted=bool(state.last_fitted),
         gained=bool(state.last_gained),
     )

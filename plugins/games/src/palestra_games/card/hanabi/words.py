@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from palestra_games.card.display import word_list
@@ -18,7 +18,12 @@ COLOURS = ("red", "yellow", "green", "white", "blue")
 
 def card_name(config: Hanabi, card: int) -> str:
     """'red 3'."""
-    return f"{COLOURS[card // config.ranks]} {card % config.ranks + 1}"
+    return _card_name(card, config.ranks)
+
+
+@cache
+def _card_name(card: int, ranks: int) -> str:
+    return f"{COLOURS[card // ranks]} {card % ranks + 1}"
 
 
 def value_name(kind: int, value: int) -> str:
@@ -26,12 +31,13 @@ def value_name(kind: int, value: int) -> str:
     return COLOURS[value] if kind == TOLD_COLOUR else str(value + 1)
 
 
-def pile_text(config: Hanabi, discards: Sequence[int]) -> str:
+@lru_cache(maxsize=4096)
+def _pile_text(discards: tuple[int, ...], ranks: int) -> str:
     """The discard pile, counted by card."""
     words = []
     for card, count in enumerate(discards):
         times = f" ({count} times)" if count > 1 else ""
-        words += [card_name(config, card) + times] if count else []
+        words += [_card_name(card, ranks) + times] if count else []
     return ", ".join(words) or "nothing"
 
 
@@ -58,40 +64,25 @@ def observation_lines(
         f"Information tokens: {seen.tokens} of {config.tokens}. Lives: {seen.lives} of "
         f"{config.lives}. Cards in the deck: {seen.deck}."
     )
-    yield f"Discarded: {pile_text(config, seen.discards)}."
+    yield f"Discarded: {_pile_text(seen.discards, config.ranks)}."
     if seen.turns_left is not None:
         yield f"Turns left in the game: {seen.turns_left}."
     if seen.last is not None:
         yield f"Last move: {move_text(config, seen.last, names)}"
     for ahead, hand in enumerate(seen.hands):
         yield f"The hand of {names[ahead]}:" if ahead else "Your hand:"
+        of, known = (config.colours, config.ranks), f"to {names[ahead]}: "
         for number, held in enumerate(hand, 1):
-            known = knowledge_text(config, held)
-            if ahead:
-                known = f"{card_name(config, held.card)}; to {names[ahead]}: {known}"
-            yield f"- card {number}: {known}"
+            shown = f"{_card_name(held[0], of[1])}; {known}" if ahead else ""
+            yield f"- card {number}: {shown}{_knowledge_text(held, *of)}"
 
 
-def knowledge_text(config: Hanabi, held: HeldCard) -> str:
+@lru_cache(maxsize=65536)
+def _knowledge_text(held: HeldCard, of_colours: int, of_ranks: int) -> str:
     """'colour red, rank 1 or 2': what hints have told a card's holder."""
-    _, colours, ranks, told_colour, told_rank = held
-    return _known(colours, told_colour, config.colours, ranks, told_rank, config.ranks)
-
-
-@cache
-def _known(
-    left_colours: tuple[int, ...],
-    told_colour: bool,
-    of_colours: int,
-    left_ranks: tuple[int, ...],
-    told_rank: bool,
-    of_ranks: int,
-) -> str:
-    colours = _choice([COLOURS[c] for c in left_colours], of_colours, hinted=told_colour)
-    ranks = _choice([str(rank + 1) for rank in left_ranks], of_ranks, hinted=told_rank)
-    if colours == ranks == "any":
-        return "unknown"
-    return f"colour {colours}, rank {ranks}"
+    colours = _choice([COLOURS[c] for c in held.colours], of_colours, hinted=held.told_colour)
+    ranks = _choice([str(r + 1) for r in held.ranks], of_ranks, hinted=held.told_rank)
+    return "unknown" if colours == ranks == "any" else f"colour {colours}, rank {ranks}"
 
 
 def _choice(left: Sequence[str], of: int, *, hinted: bool) -> str:

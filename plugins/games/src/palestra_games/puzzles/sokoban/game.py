@@ -290,13 +290,13 @@ class Sokoban(ArrayGame[SokobanState]):
 
     def drawing(self, state: SokobanState) -> tuple[str, ...]:
         """The level as it stands, in the usual characters."""
-        rows = [[FLOOR_TILES[cell] for cell in row] for row in state.cells.tolist()]
+        rows = [list(map(FLOOR_TILES.__getitem__, row)) for row in state.cells.tolist()]
         under = int(state.cells[state.row, state.column])
         rows[state.row][state.column] = KEEPER_TILES[under]
         return tuple(map("".join, rows))
 
     def describe(self, state: SokobanState, seat: int) -> str:
-        left = boxes_off(self.config, state)
+        left = int(((state.cells & (BOX | GOAL)) == BOX).sum())
         still = f"{left} box{'es' if left != 1 else ''} not on a goal."
         return "\n".join([*self.drawing(state), still])
 
